@@ -20,7 +20,6 @@ from bestbefore.addon.store.backend.interface import (
     VARIANTS_KEPT,
     Body,
     CommandError,
-    Commit,
     FullError,
     KeptCopy,
     Put,
@@ -28,22 +27,17 @@ from bestbefore.addon.store.backend.interface import (
     Tombstone,
     UnavailableError,
     UnwritableError,
-    Versioned,
 )
 from bestbefore.addon.store.backend.keeper_redis import RedisKeeper
-from bestbefore.addon.store.backend.keys import host_of, variant_of
+from bestbefore.addon.store.backend.keys import variant_of
 from bestbefore.addon.store.backend.migration import migrate
-from bestbefore.addon.store.backend.redis_counts import RedisCounts
+from bestbefore.addon.store.backend.redis_records import RedisRecords
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.backend.replies import number_of, pass_on_tombstone
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache.clock_check import ClockState
 from bestbefore.addon.store.cache.faults import Faults, short
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
-from bestbefore.policies.units import DAY_S
-
-PROVISIONAL_S = 7 * DAY_S
-"""How long the record of an object that was contacted once is kept."""
 
 THREAD_FROM_BYTES = 256 * 1024
 """The digests of bodies larger than this are checked in a thread."""
@@ -53,14 +47,13 @@ def _read_script(name: str, *types: str) -> Script:
     return script((files("bestbefore.addon.store.backend") / f"{name}.lua").read_text("utf-8"), *types)
 
 
-_commit = _read_script("commit", "hash", "set", "hash")
 _put = _read_script("put", "hash", "hash", "string")
 _remove = _read_script("remove", "hash", "hash", "string")
 _add_tombstones = _read_script("tombstones", "zset", "string")
 _last = _read_script("last", "string")
 
 
-class RedisBackend(RedisCounts):
+class RedisBackend(RedisRecords):
     """A `Backend` in Redis or Valkey; the keys are those of `keys`."""
 
     def __init__(
@@ -74,8 +67,8 @@ class RedisBackend(RedisCounts):
     ) -> None:
         """`files`: where large bodies are kept; None: in Redis too. `forget_after_s` is in policy time."""
         self._wire = connection
-        self._faults = Faults(clock.monotonic)
-        super().__init__(RepairingCommands(connection, self._faults), clock, forget_after_s=forget_after_s)
+        faults = Faults(clock.monotonic)
+        super().__init__(RepairingCommands(connection, faults), clock, faults, forget_after_s=forget_after_s)
         self._clock_mark = clock_mark
         self._files = files
         self._indexes = CopyIndexes(self._connection)
@@ -147,49 +140,6 @@ class RedisBackend(RedisCounts):
                 ])
             except UnwritableError as e:  # no other write will succeed either, until the next connect
                 raise UnavailableError(str(e)) from e
-
-    # Histories
-
-    async def records(self, urls: Sequence[str]) -> list[Versioned]:
-        found = await self._connection.ask_all([("HMGET", keys.of_record(url)[0], "v", "b") for url in urls])
-        return [self._versioned(version or b"", record or b"") for version, record in found]
-
-    async def commit(self, commits: Sequence[Commit]) -> list[bytes | Versioned]:
-        await self._join_domains({keys.domain_of(host_of(c.url)) for c in commits if c.record})
-        answers = await self._connection.ask_all([self._commit_command(c) for c in commits])
-        return [new if done else self._versioned(new, *record) for done, new, *record in answers]
-
-    def _versioned(self, version: bytes, record: bytes) -> Versioned:
-        """Decode a record. An undecodable one counts as missing, and is replaced at the next observation."""
-        return Versioned(version, self._readable(codec.decode_record, record) if record else None, _number_of(version))
-
-    def _readable[T](self, decode: Callable[[bytes], T], encoded: bytes) -> T | None:
-        try:
-            return decode(encoded)
-        except codec.UnreadableError as e:
-            self._faults.add("value", str(e))
-            return None
-
-    def _commit_command(self, commit: Commit, version: bytes = b"", live_ms: int | None = None) -> list[Any]:
-        """Return the command for a commit. `version`, `live_ms`: of a migrated record; default: new ones."""
-        record = commit.record
-        if live_ms is None:
-            live_ms = self._real_ms(PROVISIONAL_S if record and record.provisional else 0.0)
-        return _commit(
-            keys.of_record(commit.url, *commit.gains),
-            [
-                commit.expected,
-                codec.encode_record(record) if record else b"",
-                repr(record.last_contact_s) if record else "0",
-                live_ms,
-                version,
-                *(
-                    argument
-                    for label, gain in commit.gains.items()
-                    for argument in (label, *_flat(gain.updates), *_flat(gain.starts))
-                ),
-            ],
-        )
 
     # Copies
 
@@ -330,13 +280,6 @@ class RedisBackend(RedisCounts):
 
     # Sweeps
 
-    async def recorded(self) -> AsyncIterator[list[tuple[str, float]]]:
-        async for part in self._connection.scan(keys.every("record")):
-            named = [(name, url) for name in part if (url := keys.name_in(name, "record")) is not None]
-            times = await self._connection.ask_all([("HGET", name, "t") for name, _ in named])
-            # An undecodable time counts as oldest; the record itself then decides.
-            yield [(url, number_of(t) or 0.0) for (_, url), t in zip(named, times, strict=True) if t is not None]
-
     async def copied(self) -> AsyncIterator[list[str]]:
         async for part in self._connection.scan(keys.every("copies")):
             yield [url for url in (keys.name_in(name, "copies") for name in part) if url is not None]
@@ -382,16 +325,5 @@ class RedisBackend(RedisCounts):
         return self._faults.counts
 
 
-def _number_of(version: bytes) -> int:
-    """Return the server's time in microseconds at which a version was written; 0 if it is not of this store."""
-    seconds, _, microseconds = version.rstrip(b"+").partition(b".")
-    return int(seconds) * 1_000_000 + int(microseconds) if seconds.isdigit() and microseconds.isdigit() else 0
-
-
 def _is_mark(raw: bytes) -> bool:
     return raw.isascii() and raw.decode().isprintable()
-
-
-def _flat(counts: Any) -> list[int]:
-    return [len(counts), *(number for pair in counts.items() for number in pair)]
-

@@ -13,7 +13,8 @@ from bestbefore.addon.store.backend import keys
 from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.interface import Commit, UnavailableError
 from bestbefore.addon.store.backend.keys import PART_KINDS, earlier, host_of
-from bestbefore.addon.store.backend.redis import PROVISIONAL_S, RedisBackend
+from bestbefore.addon.store.backend.redis import RedisBackend
+from bestbefore.addon.store.backend.redis_records import PROVISIONAL_S
 from bestbefore.addon.store.cache.gains import share_of, total
 
 URL, OTHER = "http://www.example.org/a", "http://www.example.org/b"

@@ -1,10 +1,10 @@
-"""What only a server has: lifetimes, what it cannot read, and what a scan finds."""
+"""What only a server has: lifetimes, and what it cannot read."""
 
 import time
 
 import pytest
 
-from bestbefore.addon.clock import FastClock, RealClock
+from bestbefore.addon.clock import RealClock
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.store.backend import keys
 from bestbefore.addon.store.backend.bodies import FILE_FROM_BYTES, BodyFiles
@@ -16,10 +16,9 @@ from bestbefore.addon.store.backend.interface import (
     Put,
     StoreInputError,
     Tombstone,
-    Versioned,
 )
 from bestbefore.addon.store.backend.keys import variant_of
-from bestbefore.addon.store.backend.redis import PROVISIONAL_S, RedisBackend
+from bestbefore.addon.store.backend.redis import RedisBackend
 from bestbefore.addon.store.backend.redis_counts import REQUESTS_KEPT
 
 URL = "http://www.example.org/a"
@@ -66,23 +65,10 @@ async def commit(backend, expected=b"", **known):
     return version
 
 
-async def test_a_record_lives_a_week_until_the_second_contact_and_then_without_end(backend, client):
-    version = await commit(backend)
-    assert PROVISIONAL_S - 5 < client.ttl(RECORD_KEY) <= PROVISIONAL_S
-    await commit(backend, version, contacts=2)
-    assert client.ttl(RECORD_KEY) == -1
-
-
 async def test_a_copy_lives_as_long_as_the_variant_that_lives_longest(backend, client, copy_of):
     for ttl_s in (100.0, 50.0):
         await backend.put([Put(copy_of(URL, partition=str(ttl_s)), ttl_s, b"hello")])
     assert [95 < client.ttl(key) <= 100 for key in (COPIES_KEY, BODIES_KEY)] == [True, True]
-
-
-async def test_under_a_fast_clock_lifetimes_are_as_much_shorter(connect, client):
-    backend = await connect(clock=FastClock(1e9, 1000.0))
-    await commit(backend)
-    assert PROVISIONAL_S - 5_000 < client.pttl(RECORD_KEY) <= PROVISIONAL_S  # ms
 
 
 async def test_what_has_a_lifetime_is_what_a_volatile_policy_may_evict(backend, client, copy_of):
@@ -100,14 +86,6 @@ async def test_what_has_a_lifetime_is_what_a_volatile_policy_may_evict(backend, 
         RECORD_KEY,
         *COUNT_KEYS,
     }
-
-
-async def test_a_record_that_cannot_be_read_counts_as_none_and_is_replaced(backend, client, logged):
-    client.hset(RECORD_KEY, mapping={"v": "7", "b": b"rubbish", "t": "1.0"})
-    assert await backend.records([URL]) == [Versioned(b"7", None)]
-    await commit(backend, b"7")
-    assert (await backend.records([URL]))[0].record == Record(URL, 100.0, 200.0)
-    assert any("a stored Record cannot be read" in message for message in logged())
 
 
 @pytest.mark.parametrize("unreadable", [b"digest|1.0|rubbish", b"digest|1.0|\x81\xa1", b"digest|1.0|"])
@@ -166,13 +144,6 @@ async def test_our_bytes_are_measured(backend, client, copy_of):
     await backend.put([Put(copy_of(URL, bytes(200_000)), 100.0, bytes(200_000))])
     await backend.tidy()
     assert few < 10_000 < 200_000 < backend.size_bytes < 400_000
-
-
-async def test_a_scan_finds_more_than_one_part_of_them(backend):
-    urls = [f"http://h{i % 7}.example{i % 5}.org/{i}" for i in range(1_300)]
-    await backend.commit([Commit(url, b"", Record(url, 1.0, float(i)), {}) for i, url in enumerate(urls)])
-    found = [item async for part in backend.recorded() for item in part]
-    assert sorted(found) == sorted((url, float(i)) for i, url in enumerate(urls))
 
 
 async def test_a_server_that_does_not_let_us_is_the_users_mistake(connect, client, valkey):
