@@ -1,15 +1,12 @@
 """The interface of the store to the rest of the proxy."""
 
-import secrets
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import replace
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine.learning import Record, RecordChange
 from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.rfc9111.copy import Copy
-from bestbefore.addon.rfc9111.fields.cache_groups import is_group
 from bestbefore.addon.store.backend.interface import Backend, Body, CopySet, GroupCounts, Tombstone, UnavailableError
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache.copies import Copies
@@ -22,16 +19,14 @@ from bestbefore.addon.store.cache.pending_counts import PendingCounts
 from bestbefore.addon.store.cache.planning import Planning
 from bestbefore.addon.store.cache.sweep import Sweep
 from bestbefore.addon.store.cache.tombstones import (
-    TOMBSTONES_AT_MOST,
-    TOMBSTONES_KEPT_S,
     Tombstones,
-    copies_of,
     forgets,
     matcher,
     matcher_of,
     names_one,
 )
 from bestbefore.addon.store.cache.write_behind import WriteBehind
+from bestbefore.addon.store.invalidation import Invalidation
 from bestbefore.addon.store.positions import Positions
 from bestbefore.addon.store_status import StoreStatus
 
@@ -56,12 +51,6 @@ class Store:
         tombstone of any process that removes histories, possibly more than once.
         """
         self._clock = clock
-        self._forgotten = forgotten
-        self._name = secrets.token_hex(8)
-        """The name of this process, which marks its tombstones."""
-        self._published: list[Tombstone] | None = None
-        """Tombstones received while connecting, until the earlier ones have been read."""
-        self._was_connected = False
         self._notices = Notices()
         self._link = Link(backend, clock, self._notices)
         self._faults = faults = Faults(clock.monotonic)
@@ -81,11 +70,22 @@ class Store:
         )
         self._groups = Groups(self._link, clock, self._histories.waiting_gain)
         self._requests = PendingCounts[str](faults, "requests", "requests of", str, self._tally)
+        self._invalidation = Invalidation(
+            self._link,
+            clock,
+            faults,
+            self._tombstones,
+            self._copies,
+            self._histories,
+            self._requests,
+            self._groups,
+            forgotten,
+        )
         self.positions = Positions(self._link)
         self.planning = Planning(self._link, clock, self._notices, faults)
         self._parts = parts = (self._tombstones, self._histories, self._copies, self._requests, self.planning.wants)
         self._write_behind = WriteBehind(
-            self._link, self._notices, faults, clock.monotonic, parts, self._connect, self._groups.read_due
+            self._link, self._notices, faults, clock.monotonic, parts, self._invalidation.connect, self._groups.read_due
         )
         self._sweep = Sweep(self._link, clock, self._write_behind.writing, self._tombstones, forget_after_s)
         self._closed = False
@@ -119,37 +119,6 @@ class Store:
         if self._histories.waiting:
             log.warning("%d observations could not be written to the store and are lost", self._histories.waiting)
         await self._link.backend.close()
-
-    async def _connect(self) -> None:
-        """Connect to the backend, and apply the tombstones that were written while it was down."""
-        published: list[Tombstone] = []
-        self._published = published
-        try:
-            await self._link.backend.connect(self._receive, self._link.mark_down)
-            last = await self._link.backend.last_tombstone()
-            tombstones = await self._link.backend.tombstones()
-        finally:
-            self._published = None
-        if self._may_have_missed(tombstones) or self._tombstones.is_broken(tombstones, last):
-            self._copies.forget_all()
-            self._tombstones.applied_number = 0
-        for tombstone in tombstones:
-            self._apply(tombstone)
-        self._tombstones.applied_number = max([last, *(t.number for t in tombstones)])
-        self._was_connected = True
-        for tombstone in published:
-            self._receive(tombstone)
-        self._groups.clear()
-
-    def _may_have_missed(self, found: Sequence[Tombstone]) -> bool:
-        """Whether tombstones may have been added and removed while disconnected; `found` are those in the backend."""
-        since_s = self._link.down_since_s
-        if since_s is None:
-            return False
-        reach_back_s = TOMBSTONES_KEPT_S
-        if len(found) >= TOMBSTONES_AT_MOST:
-            reach_back_s = min(reach_back_s, self._clock.now() - found[0].time_s)
-        return self._clock.monotonic() - since_s > self._clock.to_real_s(reach_back_s)
 
     def status(self) -> StoreStatus:
         return StoreStatus(
@@ -204,76 +173,12 @@ class Store:
 
     def drop(self, url: str) -> None:
         """Invalidate all copies of an object that were stored before now."""
-        self._remove(self._new_tombstone(url, exact=True))
+        self._invalidation.invalidate(url, exact=True)
 
     def drop_groups(self, groups: Sequence[str]) -> None:
         """Invalidate all copies in these groups (`Copy.groups`) that were stored before now."""
-        if not groups:
-            return
-        for group in groups:
-            self._tombstones.queue(self._new_tombstone(group, exact=True))
-        self._copies.remove(lambda copy: not set(groups).isdisjoint(copy.groups))
-        self._link.wake()
-
-    def _new_tombstone(self, pattern: str, *, exact: bool, histories: bool = False) -> Tombstone:
-        return Tombstone(self._clock.now(), pattern, exact=exact, histories=histories, by=self._name)
-
-    def _remove(self, tombstone: Tombstone) -> None:
-        """Apply a tombstone of this process. Raises ValueError for a malformed pattern."""
-        matches = matcher_of(tombstone)
-        self._tombstones.queue(tombstone)
-        self._copies.remove(
-            lambda copy: matches(copy.url),  # regardless of their times: clocks differ, and are set back
-            tombstone.pattern if tombstone.exact else None,
-        )
-        self._forget_here(tombstone, matches)
-        self._link.wake()
-
-    def _receive(self, tombstone: Tombstone) -> None:
-        """Receive a published tombstone. They arrive in the order of their numbers."""
-        if self._published is not None:
-            self._published.append(tombstone)
-            return
-        self._apply(tombstone)
-        self._tombstones.mark_applied(tombstone)
-        if tombstone.number > self._tombstones.applied_number:
-            self._link.mark_down(UnavailableError("it has published something that did not arrive"))  # it will be read
-
-    def _apply(self, tombstone: Tombstone) -> None:
-        """Apply a tombstone of another process to all data in process.
-
-        An own tombstone is ignored when it is received, since newer copies may have been stored after it.
-        """
-        if tombstone.number and tombstone.number <= self._tombstones.applied_number:
-            return
-        is_ours = tombstone.by == self._name
-        if tombstone.number and not is_ours:
-            # At the start there are no copies in process, and no fetches, that could be older.
-            now_s = self._clock.now()
-            local_s = now_s if self._was_connected else min(now_s, tombstone.time_s)
-            tombstone = replace(tombstone, time_s=local_s)
-        try:
-            matches = matcher_of(tombstone)
-            self._tombstones.add(tombstone)
-        except ValueError as e:
-            self._faults.add("unreadable", f"a tombstone in the store cannot be read: {e}")
-            return
-        if is_ours:
-            return
-        numbered = tombstone.number > 0
-        is_of_it = copies_of(tombstone)
-        self._copies.remove(
-            lambda copy: (numbered or copy.stored_s < tombstone.time_s) and is_of_it(copy),
-            tombstone.pattern if tombstone.exact and not is_group(tombstone.pattern) else None,
-        )
-        self._forget_here(tombstone, matches)
-
-    def _forget_here(self, tombstone: Tombstone, matches: Callable[[str], bool]) -> None:
-        if tombstone.histories:
-            self._histories.forget(matches, tombstone.time_s)
-            self._requests.forget(matches)
-            self._groups.clear()
-            self._forgotten(tombstone)
+        if groups:
+            self._invalidation.invalidate_groups(groups)
 
     # Histories
 
@@ -346,15 +251,14 @@ class Store:
         Waits while the backend is down. Returns how many objects had copies. Raises ValueError for a malformed pattern,
         UnwritableError if the backend refuses writes; in process the copies are removed in any case.
         """
-        tombstone = self._new_tombstone(pattern, exact=names_one(pattern))
-        had_copies = tombstone.exact and await self.has_copies(pattern)
-        self._remove(tombstone)
+        exact = names_one(pattern)
+        had_copies = exact and await self.has_copies(pattern)
+        tombstone = self._invalidation.invalidate(pattern, exact=exact)
         return max(await self._when_back(tombstone, self._remove_copies), int(had_copies))
 
     async def forget(self, pattern: str) -> int:
         """Remove copies, histories and counts, as `purge`. Returns how many objects had a history."""
-        tombstone = self._new_tombstone(pattern, exact=names_one(pattern), histories=True)
-        self._remove(tombstone)
+        tombstone = self._invalidation.invalidate(pattern, exact=names_one(pattern), histories=True)
         await self._when_back(tombstone, self._remove_copies)
         return await self._when_back(tombstone, self._remove_histories)
 

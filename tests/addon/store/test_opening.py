@@ -1,21 +1,11 @@
 """From what the user says to an open store, or to one plain line."""
 
-import asyncio
-import time
-
 import pytest
 
 from bestbefore.addon.store.backend.interface import StoreInputError, UnavailableError
+from tests.addon.store.waiting import until
 
 URL = "http://www.example.org/a"
-
-
-async def until(condition, timeout_s=10.0):
-    """Wait for what another task brings about."""
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to that"
-        await asyncio.sleep(0.005)
 
 
 @pytest.mark.parametrize("where", ["", "embeded", "redis://", "http://localhost:6379"])

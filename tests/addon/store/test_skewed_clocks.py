@@ -6,6 +6,7 @@ import time
 import pytest
 
 from bestbefore.addon.clock import RealClock
+from tests.addon.store.waiting import until
 
 URL, PATTERN = "http://www.example.org/a", "*.example.org"
 SKEWS_S = [-3600.0, 3600.0, -0.5, 0.5, 200 * 86_400.0, -200 * 86_400.0]
@@ -19,13 +20,6 @@ class SkewedClock(RealClock):
 
     def now(self):
         return time.time() + self.skew_s
-
-
-async def until(condition, timeout_s=10.0):
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to that"
-        await asyncio.sleep(0.005)
 
 
 @pytest.fixture(params=SKEWS_S)
@@ -104,15 +98,15 @@ async def test_what_a_proxy_writes_before_it_gets_a_tombstone_does_not_return(pr
     for url, pattern in ((URL, URL), ("http://b.example.org/", PATTERN)):
         # As if the message were still on its way: the other writes what it fetched before.
         waiting, applied = fetched(wrong, copy_of, b"old", url), wrong._tombstones.applied_number
-        delayed = wrong._published = []
+        delayed = wrong._invalidation._published = []
         await right.purge(pattern)
         wrong.put(waiting, b"old")
         await wrong.flush()
         assert await served(right, url) == []
         await until(lambda delayed=delayed: delayed)
-        wrong._published = None
+        wrong._invalidation._published = None
         for tombstone in delayed:
-            wrong._receive(tombstone)
+            wrong._invalidation._receive(tombstone)
         assert wrong._tombstones.applied_number > applied
         assert [await served(proxy, url) for proxy in proxies] == [[], []]
         assert not wrong.status().down

@@ -5,7 +5,6 @@ import os
 import signal
 import stat
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,16 +15,10 @@ from bestbefore.addon.store.backend.interface import StoreUnusableError
 from bestbefore.addon.store.server import embedded
 from bestbefore.addon.store.server.embedded import EmbeddedServer, answers, cut_zeros, default_store_max, server_binary
 from bestbefore.addon.store.server.statedir import Lock, StateDir
+from tests.addon.store.waiting import until
 
 URL = "http://www.example.org/a"
 MIB = 1024 * 1024
-
-
-async def until(condition, timeout_s=10.0):
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to that"
-        await asyncio.sleep(0.005)
 
 
 def is_running(pid):
