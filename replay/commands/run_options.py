@@ -26,7 +26,7 @@ from bestbefore.replay.traces.errors import TraceError
 
 CLASS = "class"
 DEFAULT_MIN_INTERVAL_S = 1.0
-HISTORIES = ("complete", "observed", "both")
+HISTORIES = ("complete", "observed", "changed", "both")
 TAKEN = {
     "policy", "params", "cache", "history", "warm", "through",
     *Counts.total([]).by_name(), *RefreshCounts.total([]).by_name(),
@@ -68,11 +68,12 @@ def run_options(command: Command) -> Command:
                      help="Engine, all with the same counts: fast (the default, compiled), plain (interpreted) or "
                      "addon (the code of the proxy, a thousand times slower)."),
         click.option("--warm", type=click.Choice([warm.value for warm in Warm]),
-                     help="With --history observed, what is known at the test start: what the contacts before it "
-                     "showed (the default), nothing, or everything."),
+                     help="With --history observed or changed, what is known at the test start: what the contacts "
+                     "before it showed (the default), nothing, or everything."),
         click.option("--history", type=click.Choice(HISTORIES), default=HISTORIES[0], show_default=True,
-                     help="What policies know: all updates so far, only what the contacts of a proxy would have "
-                     "shown, or both, one after the other."),
+                     help="What policies know: all updates so far; only what the contacts of a proxy would have "
+                     "shown; the same from origins that send no Last-Modified, so that a contact shows only whether "
+                     "the object changed; or both of the first two, one after the other."),
     ):
         command = option(command)
     return command
@@ -94,7 +95,7 @@ class RunOptions:
     def check(self) -> None:
         """Raise InputError for options that exclude each other."""
         if self.warm is not None and self.history == HISTORIES[0]:
-            raise InputError("--warm needs --history observed or --history both")
+            raise InputError("--warm needs --history observed, changed or both")
         if self.refresh and self.through not in (None, Through.PLAIN):
             raise InputError(f"--through {self.through}: --refresh always uses the plain engine")
         if self.min_interval_s is not None and not self.refresh:
@@ -109,7 +110,7 @@ class RunOptions:
     def replaying(self, updates: Updates, requests: Requests, given: ScenarioOptions) -> list[Run]:
         """Make the replays of these requests, one for each kind of history. Raises ValueError and InputError."""
         warms = self._warms()
-        scenario = given.made(updates, requests, warms[-1])
+        scenario = given.made(updates, requests, warms[-1], tells_times=self._tells_times)
         parted = self._breakdowns(lambda: scenario.objects)
         complete = replace(scenario, warmup=None)
         wanted = Through.FAST if self.through is None else Through(self.through)
@@ -128,13 +129,18 @@ class RunOptions:
             warn=warn,
         )
         parted = self._breakdowns(lambda: scenario.known.histories)
+        scenario = replace(scenario, tells_times=self._tells_times)
         return [RefreshRun(replace(scenario, warm=warm), interval_s, parted) for warm in self._warms()]
+
+    @property
+    def _tells_times(self) -> bool:
+        return self.history != "changed"
 
     def _warms(self) -> list[Warm | None]:
         """Return the observed histories at the test start of each replay; None for complete histories."""
         observed = Warm.CONTACTS if self.warm is None else Warm(self.warm)
-        choices: dict[str, list[Warm | None]] = {"complete": [None], "observed": [observed], "both": [None, observed]}
-        return choices[self.history]
+        choices: dict[str, list[Warm | None]] = {"complete": [None], "both": [None, observed]}
+        return choices.get(self.history, [observed])
 
     def _breakdowns(self, all_objects: Callable[[], Iterable[str]]) -> list[Breakdown]:
         """Return the breakdowns of these objects, with a warning if the file of objects lacks some."""

@@ -27,7 +27,9 @@ class ScenarioOptions:
     cache: Cache
     grouping: Grouping
 
-    def made(self, updates: Updates, requests: Requests, warm: Warm | None) -> Scenario:
+    def made(
+        self, updates: Updates, requests: Requests, warm: Warm | None, *, tells_times: bool = True
+    ) -> Scenario:
         """Make the scenario of a trace; see `Scenario.of`. Raises ValueError."""
         return Scenario.of(
             updates,
@@ -37,6 +39,7 @@ class ScenarioOptions:
             cache=self.cache,
             grouping=self.grouping,
             warm=warm,
+            tells_times=tells_times,
             warn=warn,
         )
 

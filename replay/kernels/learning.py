@@ -14,9 +14,9 @@ from bestbefore.addon.engine.learning import DETAILED_UPDATES
 from bestbefore.policies.units import HOUR_S, FloatArray
 from bestbefore.replay.kernels.arrays.membership import Membership, join, meet
 from bestbefore.replay.kernels.arrays.rows import in_rows
-from bestbefore.replay.kernels.arrays.tallies import Tallies, Window, count_in
+from bestbefore.replay.kernels.arrays.tallies import Tallies, Window, count_in, insert
 from bestbefore.replay.kernels.arrays.truth import Truth
-from bestbefore.replay.kernels.lookup import first_after
+from bestbefore.replay.kernels.lookup import first_after, first_after_near_end
 from bestbefore.replay.traces.columns.columns import IdArray
 
 NEVER_S = -math.inf
@@ -58,12 +58,14 @@ class LearntColumns(NamedTuple):
     """(groups) the updates learnt of members, by the hour."""
     group_window: Window
     members: Membership
+    tells_times: bool
+    """Whether a contact shows when the last update was."""
     counts: bool
     """Whether updates are counted, beyond knowing the last."""
     counts_groups: bool
 
     @classmethod
-    def nothing(cls, truth: Truth) -> Self:
+    def nothing(cls, truth: Truth, *, tells_times: bool = True) -> Self:
         """Return the state before any contact."""
         n, owner_of = len(truth.owner_of), truth.owner_of
         never_s, joined = np.full(n, NEVER_S), np.zeros(n, dtype=np.uint8)
@@ -71,7 +73,8 @@ class LearntColumns(NamedTuple):
         nothing = cls(
             never_s, never_s, never_s, truth.firsts[owner_of], never_s, truth.firsts[owner_of + 1], owner_of,
             truth.group_of, joined, updates, DETAILED_UPDATES, updates.firsts[:-1], Window.of(updates), hours,
-            Window.of(hours), Membership.of(truth.group_of, len(hours.ends)), counts=True, counts_groups=True,
+            Window.of(hours), Membership.of(truth.group_of, len(hours.ends)), tells_times, counts=True,
+            counts_groups=True,
         )
         return nothing.copy(counts=True, counts_groups=True)
 
@@ -90,7 +93,7 @@ class LearntColumns(NamedTuple):
         return type(self)(
             since_s, contact_s, last_s, seen, next_s, end, owner_of, group_of, joined, updates._replace(ends=ends),
             self.detailed, folded, Window(oldest, by_bin, totals), hours, Window.of(hours), self.members.copy(),
-            counts, counts_groups,
+            self.tells_times, counts, counts_groups,
         )
 
 
@@ -98,9 +101,14 @@ def learn(truth: Truth, learnt: LearntColumns, object_: int, t: float) -> None:
     """Learn from a contact at t, not earlier than any before. As `addon.engine.learning.observe`."""
     if t <= learnt.contact_s[object_]:
         return
-    is_first = learnt.contact_s[object_] == NEVER_S
+    before_s = learnt.contact_s[object_]
+    is_first = before_s == NEVER_S
     learnt.contact_s[object_] = t
     changed = bool(learnt.next_s[object_] <= t) and see(truth, learnt, object_, t)
+    if changed and learnt.tells_times:
+        learnt.last_s[object_] = truth.updates_s[learnt.seen[object_] - 1]
+    elif changed and not is_first:
+        learnt.last_s[object_] = (before_s + t) / 2
     if is_first:
         learnt.since_s[object_] = t
     if learnt.counts_groups and not learnt.joined[object_]:
@@ -109,18 +117,16 @@ def learn(truth: Truth, learnt: LearntColumns, object_: int, t: float) -> None:
         else:
             join_group(learnt, object_)
     if learnt.counts and changed and not is_first:
-        add_update(truth, learnt, object_, learnt.seen[object_] - 1)
+        add_update(learnt, object_, learnt.last_s[object_])
         fold(learnt, learnt.owner_of[object_])
 
 
 def see(truth: Truth, learnt: LearntColumns, object_: int, t: float) -> bool:
-    """Set the last update up to t and the next one. Returns whether there was any since the last contact."""
+    """Set the number of updates up to t and the next one. Returns whether there was any since the last contact."""
     before, end = learnt.seen[object_], learnt.end[object_]
     seen = first_after(truth.updates_s, before, end, t)
     learnt.seen[object_] = seen
     learnt.next_s[object_] = truth.updates_s[seen] if seen < end else math.inf
-    if seen > before:
-        learnt.last_s[object_] = truth.updates_s[seen - 1]
     return bool(seen > before)
 
 
@@ -130,19 +136,26 @@ def join_group(learnt: LearntColumns, object_: int) -> None:
     join(learnt.members, learnt.group_of[object_], object_)
 
 
-def add_update(truth: Truth, learnt: LearntColumns, object_: int, update: int) -> None:
+def add_update(learnt: LearntColumns, object_: int, update_s: float) -> None:
     """Learn an update of a member, later than those before."""
-    owner, update_s = learnt.owner_of[object_], truth.updates_s[update]
+    owner = learnt.owner_of[object_]
     place = learnt.updates.ends[owner]
-    learnt.updates.ends[owner] = place + 1
-    learnt.updates.times_s[place] = update_s
-    learnt.updates.bins[place] = learnt.hours.bins[truth.hour_of[update]]
-    learnt.updates.amounts[place] = 1
+    insert(learnt.window, learnt.updates, owner, place, update_s)
     count_in(learnt.window, learnt.updates, owner, place)
     if learnt.counts_groups:
-        group, hour = learnt.group_of[object_], truth.hour_of[update]
-        learnt.hours.amounts[hour] += 1
-        count_in(learnt.group_window, learnt.hours, group, hour)
+        count_hour(learnt.group_window, learnt.hours, learnt.group_of[object_], update_s)
+
+
+def count_hour(window: Window, hours: Tallies, group: int, update_s: float) -> None:
+    """Count an update in its hour. Without known times it may lie long before those learnt from other members."""
+    start_s = np.floor(update_s / HOUR_S) * HOUR_S
+    first = hours.firsts[group]
+    place = first_after_near_end(hours.times_s, first, hours.ends[group], start_s)
+    if place > first and hours.times_s[place - 1] == start_s:
+        place -= 1
+    else:
+        insert(window, hours, group, place, start_s)
+    count_in(window, hours, group, place)
 
 
 def fold(learnt: LearntColumns, owner: int) -> None:
@@ -158,11 +171,12 @@ def report(truth: Truth, learnt: LearntColumns, object_: int, since_s: float, t:
     first = learnt.seen[object_]
     learnt.since_s[object_] = since_s
     learnt.contact_s[object_] = t
-    see(truth, learnt, object_, t)
+    if see(truth, learnt, object_, t):
+        learnt.last_s[object_] = truth.updates_s[learnt.seen[object_] - 1]
     meet(learnt.members, learnt.group_of[object_], object_, since_s)
     join_group(learnt, object_)
     for update in range(first, learnt.seen[object_]):
-        add_update(truth, learnt, object_, update)
+        add_update(learnt, object_, truth.updates_s[update])
     fold(learnt, learnt.owner_of[object_])
 
 

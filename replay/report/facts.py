@@ -34,7 +34,9 @@ def facts(scenario: Scenario) -> Mapping[str, str]:
         f"{_span(requests.times_s)}",
         "updates": f"{len(updates):,} of {counted(changed, 'object')}{_span(updates.times_s)}",
         "caches": CACHES[scenario.cache],
-        "histories": _histories(is_complete=scenario.warmup is None),
+        "histories": _histories(
+            is_complete=scenario.warmup is None, tells_times=scenario.warmup is None or scenario.warmup.tells_times
+        ),
         "groups": GROUPS[scenario.grouping],
     }
 
@@ -44,13 +46,17 @@ def refresh_facts(scenario: RefreshScenario, min_interval_s: float) -> Mapping[s
     return {
         "updates": f"{scenario.updates:,} of {counted(len(scenario.first_s), 'object')}, each after its first refresh",
         "refreshes": f"when the policy says, at least {min_interval_s:g} s apart",
-        "histories": _histories(is_complete=scenario.warm is None),
+        "histories": _histories(is_complete=scenario.warm is None, tells_times=scenario.tells_times),
         "groups": GROUPS[scenario.known.grouping],
     }
 
 
-def _histories(*, is_complete: bool) -> str:
-    return "complete" if is_complete else "observed: what a proxy alone would have seen"
+def _histories(*, is_complete: bool, tells_times: bool) -> str:
+    if is_complete:
+        return "complete"
+    if tells_times:
+        return "observed: what a proxy alone would have seen"
+    return "changed: what a proxy alone would have seen if origins sent entity tags and no Last-Modified"
 
 
 def _span(times_s: FloatArray) -> str:

@@ -180,8 +180,8 @@ class FastObservedReplay:
     def _at_test_start(self) -> LearntColumns:
         """Return the observations up to the test start; see `ObservedHistories.at_test_start`."""
         run = self._loops(compiles=_requests(self._scenario) >= COMPILED_FROM)
-        learnt = LearntColumns.nothing(self._truth)
         warmup = self._scenario.warmup
+        learnt = LearntColumns.nothing(self._truth, tells_times=warmup is None or warmup.tells_times)
         if warmup is not None and warmup.warm is Warm.CONTACTS:
             with self._bar("learning", _number_of_chunks(warmup.requests)) as watch:
                 for times_s, object_ids, _ in watch(_chunks(warmup.requests)):

@@ -34,8 +34,8 @@ class Warm(StrEnum):
 class ObservedHistories:
     """The histories of objects and groups as contacts show them.
 
-    A contact shows whether the object changed since the contact before, and when it last changed; other updates in
-    between stay unknown. All caches share these histories. The live code (`engine.learning`) learns them; it also
+    A contact shows whether the object changed since the contact before, and perhaps when it last changed; other updates
+    in between stay unknown. All caches share these histories. The live code (`engine.learning`) learns them; it also
     decides when an object joins its group, how long single updates are kept, and that a second contact at the same
     instant is ignored.
     """
@@ -47,11 +47,21 @@ class ObservedHistories:
     histories: dict[str, History] = field(default_factory=dict)
     """The histories of the records, kept because most contacts do not change them."""
     groups: defaultdict[str, ObservedGroup] = field(default_factory=lambda: defaultdict(ObservedGroup))
+    tells_times: bool = True
+    """Whether a contact shows when the object last changed, as a Last-Modified does."""
 
     @classmethod
-    def at_test_start(cls, complete: CompleteHistories, warm: Warm, requests: Requests, test_start_s: float) -> Self:
+    def at_test_start(
+        cls,
+        complete: CompleteHistories,
+        warm: Warm,
+        requests: Requests,
+        test_start_s: float,
+        *,
+        tells_times: bool = True,
+    ) -> Self:
         """Return the histories at the test start; `requests` begin at the origin."""
-        known = cls(complete)
+        known = cls(complete, tells_times=tells_times)
         match warm:
             case Warm.CONTACTS:
                 for r, _, object_ in takewhile(lambda row: row[0] < test_start_s, requests.rows()):
@@ -65,7 +75,9 @@ class ObservedHistories:
 
     def copy(self) -> "ObservedHistories":
         """Return a copy that learns on independently."""
-        return ObservedHistories(self.complete, dict(self.records), dict(self.histories), deepcopy(self.groups))
+        return replace(
+            self, records=dict(self.records), histories=dict(self.histories), groups=deepcopy(self.groups)
+        )
 
     def contact(self, object_: str, t: float) -> tuple[History, Group]:
         """Observe a contact and return the history and group; see `HistorySource.contact`."""
@@ -86,7 +98,8 @@ class ObservedHistories:
         """Return the fingerprint of an object at t, with the number of its updates as the digest of its content."""
         times = self.complete.history(object_).times_s
         updates = int(times.searchsorted(t, side="right"))
-        return Fingerprint(body=str(updates), last_modified_s=float(times[updates - 1]) if updates else None)
+        modified_s = float(times[updates - 1]) if updates and self.tells_times else None
+        return Fingerprint(body=str(updates), last_modified_s=modified_s)
 
     def _learn(self, object_: str, learnt: RecordChange) -> None:
         if not learnt.applied:

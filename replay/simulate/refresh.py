@@ -36,6 +36,8 @@ class RefreshScenario:
     """The test start of each object."""
     warm: Warm | None
     """The observed history of an object at its test start; None if histories are complete."""
+    tells_times: bool = True
+    """Whether contacts show when an object last changed, where histories are observed."""
 
     @classmethod
     def of(
@@ -79,7 +81,7 @@ class RefreshScenario:
         """Return the source of histories for the policy, before the first refresh."""
         if self.warm is None or Needs.FUTURE in policy.needs:
             return self.known
-        return ObservedHistories(self.known)
+        return ObservedHistories(self.known, tells_times=self.tells_times)
 
     @property
     def updates(self) -> int:

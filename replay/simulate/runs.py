@@ -30,8 +30,9 @@ class RequestRun:
 
     @property
     def history(self) -> str:
-        """The kind of histories: `complete` or `observed`."""
-        return _history(self.warm)
+        """The kind of histories: `complete`, `observed` or `changed`."""
+        warmup = self.engines.scenario.warmup
+        return _history(self.warm, tells_times=warmup is None or warmup.tells_times)
 
     def obstacle(self, policy: Policy) -> str | None:
         """Return the reason why the preferred engine cannot replay under the policy; None if it can."""
@@ -54,7 +55,7 @@ class RequestRun:
     def conditions(self, policy: Policy) -> Mapping[str, str | None]:
         """Return the conditions of a replay under the policy (cache, history, engine), by their names in reports."""
         cache, through = self.engines.scenario.cache, self.engines.through(policy)
-        return {"cache": cache.value, **_known(self.warm), "through": through.value}
+        return {"cache": cache.value, **_known(self.history, self.warm), "through": through.value}
 
     def facts(self) -> Mapping[str, str]:
         """Return a description of the trace and the replay, by name."""
@@ -76,7 +77,7 @@ class RefreshRun:
 
     @property
     def history(self) -> str:
-        return _history(self.scenario.warm)
+        return _history(self.scenario.warm, tells_times=self.scenario.tells_times)
 
     def obstacle(self, policy: Policy) -> str | None:  # noqa: ARG002
         return None
@@ -92,7 +93,7 @@ class RefreshRun:
         return _rows(RefreshCounts, counts, self.breakdowns)
 
     def conditions(self, policy: Policy) -> Mapping[str, str | None]:  # noqa: ARG002
-        return {"cache": None, **_known(self.scenario.warm), "through": Through.PLAIN.value}
+        return {"cache": None, **_known(self.history, self.scenario.warm), "through": Through.PLAIN.value}
 
     def facts(self) -> Mapping[str, str]:
         return refresh_facts(self.scenario, self.min_interval_s)
@@ -105,12 +106,14 @@ Run = RequestRun | RefreshRun
 """A replay of one trace under any policy."""
 
 
-def _history(warm: Warm | None) -> str:
-    return "complete" if warm is None else "observed"
+def _history(warm: Warm | None, *, tells_times: bool) -> str:
+    if warm is None:
+        return "complete"
+    return "observed" if tells_times else "changed"
 
 
-def _known(warm: Warm | None) -> dict[str, str]:
-    return {"history": _history(warm)} if warm is None else {"history": _history(warm), "warm": warm.value}
+def _known(history: str, warm: Warm | None) -> dict[str, str]:
+    return {"history": history} if warm is None else {"history": history, "warm": warm.value}
 
 
 def _rows[C: (Counts, RefreshCounts)](kind: type[C], counts: Mapping[str, C], breakdowns: Iterable[Breakdown]) -> Rows:

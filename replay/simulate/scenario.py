@@ -35,6 +35,8 @@ class Warmup:
     requests: Requests
     """The requests from the origin up to the test start."""
     test_start_s: float
+    tells_times: bool = True
+    """Whether contacts show when an object last changed; without, only whether it changed."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,11 @@ class Scenario:
         if self.warmup is None:
             return None
         return ObservedHistories.at_test_start(
-            self.truth, self.warmup.warm, self.warmup.requests, self.warmup.test_start_s
+            self.truth,
+            self.warmup.warm,
+            self.warmup.requests,
+            self.warmup.test_start_s,
+            tells_times=self.warmup.tells_times,
         )
 
     @property
@@ -102,12 +108,14 @@ class Scenario:
         cache: Cache = Cache.CLIENT,
         grouping: Grouping = Grouping.ALL,
         warm: Warm | None = None,
+        tells_times: bool = True,
         warn: Callable[[str], None],
     ) -> Self:
         """Make the scenario from a trace.
 
         The origin is by default the earliest event, the test start by default the origin. Histories are complete unless
-        `warm` is given, which says what observed histories contain at the test start.
+        `warm` is given, which says what observed histories contain at the test start; `tells_times` says whether
+        contacts then show when an object last changed, or only whether it did.
 
         Raises ValueError if the test start lies before the origin. Calls `warn` with one line if updates, and with one
         if requests, lie before the origin (they are dropped), and with one if no request is left to replay.
@@ -130,4 +138,4 @@ class Scenario:
         if warm is None:
             return scenario
         before = requests.since(origin_s).before(test_start_s)
-        return replace(scenario, warmup=Warmup(warm, before, test_start_s))
+        return replace(scenario, warmup=Warmup(warm, before, test_start_s, tells_times))

@@ -45,7 +45,7 @@ def obstacle(scenario: Scenario, policy: Policy) -> str | None:
     if parse_http_date(format_http_date(last_s), last_s) != math.floor(last_s):
         return f"the trace reaches to {last_s:.17g} s, beyond the year 9999, where the dates of HTTP end"
     if scenario.warmup is not None:
-        if (scenario.updates.times_s % 1.0).any():
+        if scenario.warmup.tells_times and (scenario.updates.times_s % 1.0).any():
             return "updates lie between whole seconds, and Last-Modified does not tell a proxy which"
         return None
     return _obstacle_of_groups(policy, scenario.origin_s, last_s)
@@ -89,7 +89,7 @@ async def _replay(scenario: Scenario, policy: Policy, watch: Watch) -> dict[str,
         assert isinstance(policy, Bounded | Formula)
         rules = Rules(DomainRule(Pattern.parse("*"), policy if isinstance(policy, Bounded) else Bounded(policy)))
         site = Site(name="bestbefore", salt=b"", max_cached_body=1 << 20)
-        origin = PlayedOrigin(objects, clock, tells_times=scenario.warmup is not None)
+        origin = PlayedOrigin(objects, clock, tells_times=scenario.warmup is not None and scenario.warmup.tells_times)
         exchanges = Exchanges(clock, store, origin, rules, site, on_answered=lambda _: None)
         try:
             return await _count(scenario, objects, clock, store, PlayedClient(exchanges, clock), watch)

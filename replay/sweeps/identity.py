@@ -30,7 +30,8 @@ def identity(scenario: Scenario, breakdowns: Iterable[Breakdown] = (), wanted: T
         digest.update(np.ascontiguousarray(column).data)
     for names in (scenario.updates.objects, scenario.requests.objects, scenario.requests.clients):
         digest.update(json.dumps(names).encode())
-    warmup = None if scenario.warmup is None else [scenario.warmup.warm, scenario.warmup.test_start_s]
+    known = scenario.warmup
+    warmup = None if known is None else [known.warm, known.test_start_s, known.tells_times]
     way = [scenario.cache, scenario.grouping, scenario.origin_s, warmup, wanted]
     digest.update(_text(way, breakdowns))
     return digest.hexdigest()
@@ -42,7 +43,7 @@ def refresh_identity(scenario: RefreshScenario, min_interval_s: float, breakdown
     for name, history in sorted(scenario.known.histories.items()):
         digest.update(_text([name, history.since_s, scenario.first_s[name], len(history.times_s)], ()))
         digest.update(np.ascontiguousarray(history.times_s).data)
-    digest.update(_text([scenario.known.grouping, scenario.warm, min_interval_s], breakdowns))
+    digest.update(_text([scenario.known.grouping, scenario.warm, scenario.tells_times, min_interval_s], breakdowns))
     return digest.hexdigest()
 
 

@@ -102,6 +102,7 @@ def by_loops(which: Loops, scenario: Scenario, policy: Policy) -> tuple[dict[str
     st.sampled_from(Grouping),
     st.sampled_from([0.0, 5 * HOUR, 2 * DAY]),
     st.sampled_from([0.0, HOUR, DAY]),
+    st.booleans(),
     st.sampled_from([2, live.DETAILED_UPDATES]),
 )
 @settings(max_examples=25, derandomize=True, deadline=None)
@@ -114,11 +115,12 @@ def test_on_random_traces(
     grouping: Grouping,
     origin_s: float,
     before_s: float,
+    tells_times: bool,
     detailed: int,
 ) -> None:
     scenario = Scenario.of(
         *columns(trace), origin_s=origin_s, test_start_s=origin_s + before_s, cache=cache, grouping=grouping, warm=warm,
-        warn=lambda _: None,
+        tells_times=tells_times, warn=lambda _: None,
     )
     policy = parse_spec(spec)
     with pytest.MonkeyPatch.context() as patch:

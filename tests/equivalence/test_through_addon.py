@@ -39,7 +39,9 @@ def excerpt(cache: Cache, grouping: Grouping, days: float, warm: Warm | None = N
     )
 
 
-def crowded(seed: int, cache: Cache, grouping: Grouping, warm: Warm | None) -> Scenario:
+def crowded(
+    seed: int, cache: Cache, grouping: Grouping, warm: Warm | None, *, tells_times: bool = True
+) -> Scenario:
     """Nine objects that change at whole seconds, much of it at one instant, with the requests and the test start."""
     rng = np.random.default_rng(seed)
     objects = tuple(f"{group}/{n}" for group, n in product("abc", range(3)))
@@ -54,7 +56,8 @@ def crowded(seed: int, cache: Cache, grouping: Grouping, warm: Warm | None) -> S
         Requests.of(
             asked_s, rng.integers(0, 3, len(asked_s)).astype(np.int32), asked.astype(np.int32), ("x", "y", ""), objects
         ),
-        origin_s=0.0, test_start_s=start_s, cache=cache, grouping=grouping, warm=warm, warn=pytest.fail,
+        origin_s=0.0, test_start_s=start_s, cache=cache, grouping=grouping, warm=warm, tells_times=tells_times,
+        warn=pytest.fail,
     )
 
 
@@ -104,6 +107,18 @@ def test_the_addon_learns_by_itself_what_a_replay_lets_a_proxy_observe(
 def test_so_it_is_where_much_happens_at_one_instant(warm: Warm | None, cache: Cache) -> None:
     grouping = Grouping.PREFIX if cache is Cache.SHARED else Grouping.ALL
     assert_same(crowded(WARMS.index(warm), cache, grouping, warm), parse_spec(f"indagg:theta=0.3,{LIVE}"))
+
+
+@pytest.mark.parametrize(
+    ("warm", "spec"),
+    [
+        (Warm.CONTACTS, f"indagg:theta=0.3,{LIVE}"),
+        pytest.param(Warm.COMPLETE, f"indttl:{LIVE}", marks=pytest.mark.slow),
+        pytest.param(Warm.NONE, f"ttl:{LIVE}", marks=pytest.mark.slow),
+    ],
+)
+def test_so_it_is_where_origins_send_entity_tags_only(warm: Warm, spec: str) -> None:
+    assert_same(crowded(7, Cache.SHARED, Grouping.PREFIX, warm, tells_times=False), parse_spec(spec))
 
 
 @pytest.mark.parametrize("warm", Warm)

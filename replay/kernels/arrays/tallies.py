@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.units import BINS, FloatArray
+from bestbefore.policies.units import BINS, HOUR_S, FloatArray
 from bestbefore.replay.kernels.arrays.rows import in_rows
 
 
@@ -28,6 +28,13 @@ class Tallies(NamedTuple):
     """(owners + 1,)"""
     ends: NDArray[np.int64]
     """(owners,) more places may follow, up to the next owner's first."""
+
+    @classmethod
+    def empty(cls, firsts: NDArray[np.int64]) -> Self:
+        """Make tallies without events, with places for the later ones."""
+        n = int(firsts[-1])
+        bins, amounts = np.zeros(n, dtype=np.uint8), np.zeros(n, dtype=np.int32)
+        return cls(np.zeros(n), bins, amounts, firsts, firsts[:-1].copy())
 
     def copy(self) -> Self:
         """Return a copy to which can be added independently. It shares what is never written to."""
@@ -57,8 +64,23 @@ class Window(NamedTuple):
         return window
 
 
+def insert(window: Window, tallies: Tallies, owner: int, place: int, time_s: float) -> None:
+    """Insert a time at a place of an owner, without counting it."""
+    for i in range(tallies.ends[owner], place, -1):
+        tallies.times_s[i] = tallies.times_s[i - 1]
+        tallies.bins[i] = tallies.bins[i - 1]
+        tallies.amounts[i] = tallies.amounts[i - 1]
+    tallies.ends[owner] += 1
+    tallies.times_s[place] = time_s
+    tallies.bins[place] = int(np.floor(time_s / HOUR_S) % BINS)
+    tallies.amounts[place] = 0
+    if place < window.oldest[owner]:
+        window.oldest[owner] += 1
+
+
 def count_in(window: Window, tallies: Tallies, owner: int, place: int) -> None:
-    """Take into account that one more happened at a place, unless it is too old."""
+    """Count one more event at a place, in the window too unless it is too old."""
+    tallies.amounts[place] += 1
     if place >= window.oldest[owner]:
         window.by_bin[owner, tallies.bins[place]] += 1
         window.totals[owner] += 1

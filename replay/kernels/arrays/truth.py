@@ -6,8 +6,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.units import BINS, HOUR_S, FloatArray
-from bestbefore.replay.kernels.arrays.rows import in_rows
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.kernels.arrays.tallies import Tallies
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.traces.columns.columns import IdArray, Updates
@@ -24,12 +23,8 @@ class Truth(NamedTuple):
     """(objects,) the owner of each object's updates."""
     group_of: IdArray
     """(objects,) the group of each object."""
-    hour_of: NDArray[np.int64]
-    """(n,) the index in `hours` of the hour of each update."""
-    hours: FloatArray
-    """(hours,) the hours since the epoch in which a member changed, by group, ascending for each."""
-    hour_firsts: NDArray[np.int64]
-    """(groups + 1,) the first hour of each group."""
+    group_firsts: NDArray[np.int64]
+    """(groups + 1,) the number of updates of the groups before each."""
 
     @classmethod
     def of(cls, updates: Updates, objects: Sequence[str], grouping: Grouping) -> Self:
@@ -44,32 +39,21 @@ class Truth(NamedTuple):
         updates_s = updates.times_s[order]
         group_of_owner = np.zeros(without + 1, dtype=np.int64)
         group_of_owner[owner_of] = group_of
-        # Ranks of hours are used, as hours times groups could overflow if times are not seconds.
-        hours, number = np.unique(np.floor(updates_s / HOUR_S), return_inverse=True)
-        span = max(len(hours), 1)
-        found, hour_of = np.unique(group_of_owner[updates.object_ids[order]] * span + number, return_inverse=True)
-        updates_s, hour_of = in_rows(updates_s, hour_of)
         return cls(
             updates_s,
             _firsts(updates.object_ids, without + 1),
             owner_of,
             group_of,
-            hour_of,
-            hours[found % span],
-            _firsts(found // span, len(groups)),
+            _firsts(group_of_owner[updates.object_ids], len(groups)),
         )
 
     def nothing_in_hours(self) -> Tallies:
-        """Make tallies of the hours of all groups, with counts of 0."""
-        nothing = np.zeros(len(self.hours), dtype=np.int32)
-        bins, starts_s = (self.hours % BINS).astype(np.uint8), self.hours * HOUR_S
-        return Tallies(starts_s, bins, nothing, self.hour_firsts, self.hour_firsts[1:].copy())
+        """Make empty tallies with a place for each update of each group, as each may lie in another hour."""
+        return Tallies.empty(self.group_firsts)
 
     def nothing_learnt(self) -> Tallies:
         """Make empty tallies with a place for each update of each owner."""
-        n = len(self.updates_s)
-        bins, amounts = np.zeros(n, dtype=np.uint8), np.zeros(n, dtype=np.int32)
-        return Tallies(np.zeros(n), bins, amounts, self.firsts, self.firsts[:-1].copy())
+        return Tallies.empty(self.firsts)
 
 
 def _firsts(owners: NDArray[np.integer], n_owners: int) -> NDArray[np.int64]:

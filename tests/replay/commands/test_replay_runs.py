@@ -154,7 +154,7 @@ def test_a_report_of_refreshes_leaves_out_what_has_no_delay(folder: Path) -> Non
         ([*MAIL, "--objects", "u.csv"], "u.csv: line 1: no column 'class' in 'object,time': expected object,class"),
         ([*MAIL, "--through", "fast"], "--through fast: --refresh always uses the plain engine"),
         ([*REQUESTS, "--policy", "oracle", "--through", "addon"], "--through addon, --policy oracle: the proxy cannot"),
-        ([*MAIL, "--warm", "none"], "--warm needs --history observed or --history both"),
+        ([*MAIL, "--warm", "none"], "--warm needs --history observed, changed or both"),
     ],
 )
 def test_wrong_input_is_exit_2_and_says_what_is_wrong(arguments: list[str], message: str) -> None:

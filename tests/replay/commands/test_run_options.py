@@ -47,7 +47,7 @@ def test_the_interval_is_a_duration_of_more_than_nothing(value: str, message: st
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"warm": "none"}, "--warm needs --history observed or --history both"),
+        ({"warm": "none"}, "--warm needs --history observed, changed or both"),
         ({"refresh": True, "through": "addon"}, "--through addon: --refresh always uses the plain engine"),
         ({"min_interval_s": 5.0}, "--min-interval needs --refresh"),
         ({"column": "class"}, "--by needs --objects FILE"),

@@ -59,17 +59,23 @@ def check(truth: Truth, learnt: LearntColumns, object_: int, t: float, history: 
     assert hours_observed(learnt.members, number, t - WINDOW_S, t) == group.member_hours(t - WINDOW_S, t)
 
 
-@given(updates, contacts, st.sampled_from([None, 0.0, 20 * HOUR_S]), st.sampled_from([2, 1024]))
+@given(updates, contacts, st.sampled_from([None, 0.0, 20 * HOUR_S]), st.booleans(), st.sampled_from([2, 1024]))
 @settings(max_examples=200, derandomize=True, deadline=None)
 def test_contacts_teach_what_they_teach_the_proxy(
-    rows: list[tuple[float, str]], asked: list[tuple[float, str]], told_s: float | None, detailed: int
+    rows: list[tuple[float, str]],
+    asked: list[tuple[float, str]],
+    told_s: float | None,
+    tells_times: bool,
+    detailed: int,
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(live, "DETAILED_UPDATES", detailed)
         patch.setattr(learning, "DETAILED_UPDATES", detailed)
         found, truth = truth_of(rows)
-        learnt = LearntColumns.nothing(truth)
-        known = ObservedHistories(CompleteHistories.of(found, OBJECTS, 0.0, Grouping.PREFIX))
+        learnt = LearntColumns.nothing(truth, tells_times=tells_times)
+        known = ObservedHistories(
+            CompleteHistories.of(found, OBJECTS, 0.0, Grouping.PREFIX), tells_times=tells_times
+        )
         for object_, name in enumerate(OBJECTS if told_s is not None else ()):
             assert told_s is not None
             known.report(name, told_s)

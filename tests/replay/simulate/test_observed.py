@@ -40,6 +40,16 @@ def test_a_contact_shows_the_latest_update_since_the_last_contact() -> None:
     assert known.contact("a", 800.0)[0].times_s.tolist() == [250.0, 600.0]
 
 
+def test_without_times_an_update_is_known_to_lie_between_two_contacts() -> None:
+    known = ObservedHistories(truth(a=REAL), tells_times=False)
+    first, _ = known.contact("a", 200.0)
+    assert (first.last_modified_s, first.times_s.tolist()) == (None, [])
+    known.contact("a", 300.0)
+    later, group = known.copy().contact("a", 800.0)
+    assert (later.since_s, later.times_s.tolist()) == (200.0, [250.0, 550.0])
+    assert sum(group.counts(-1.0, 700.0)) == 2
+
+
 def test_what_is_known_does_not_reach_beyond_the_contact() -> None:
     known = ObservedHistories(truth(a=REAL))
     known.contact("a", 200.0)
