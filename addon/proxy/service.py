@@ -9,20 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from mitmproxy.connection import Client, Connection
+from mitmproxy.connection import Connection
 
-from bestbefore.addon.admin.event import Answered
-from bestbefore.addon.admin.metrics import Metrics
-from bestbefore.addon.admin.output import Output
 from bestbefore.addon.admin.server import AdminServer
-from bestbefore.addon.admin.summary import Summary
 from bestbefore.addon.clock import Clock, FastClock, clock_from_environment
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.config.settings import DEFAULT_ADMIN, Address, Settings
 from bestbefore.addon.config.watch import ConfigWatch, Refused
-from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.proxy.access.access import peer_of
 from bestbefore.addon.proxy.access.descriptors import raised_limit
 from bestbefore.addon.proxy.access.passthrough_cleanup import REMOVED_FILE, PassthroughCleanup
 from bestbefore.addon.proxy.access.trust import targeted, trust
@@ -32,25 +26,22 @@ from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.identity import read_identity
 from bestbefore.addon.proxy.limits import limits_of
 from bestbefore.addon.proxy.live_gateway import LiveGateway
-from bestbefore.addon.proxy.mitm.forwarded import ForwardedRequest
 from bestbefore.addon.proxy.mitm.lingering import Lingering
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.pages.ca_bundle import write_ca_bundle
-from bestbefore.addon.proxy.start_error import StartError
+from bestbefore.addon.proxy.recording import Recording
 from bestbefore.addon.proxy.state import WorkerState
 from bestbefore.addon.proxy.tunnels.interception import Interception
 from bestbefore.addon.proxy.tunnels.listing import TunnelListing
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.traffic.files import TrafficFiles
 from bestbefore.addon.traffic.log import TrafficLog, client_names
-from bestbefore.policies.units import HOUR_S
 
 logger = logging.getLogger(__name__)
 
 RELOAD_EVERY_S = 1.0
-SUMMARY_EVERY_S = HOUR_S
-"""Both in real seconds."""
+"""In real seconds."""
 DRAIN_S = 5.0
 """How long requests in progress may take after SIGTERM; service managers kill after 10 s or more."""
 DRAIN_CHECK_S = 0.02
@@ -77,11 +68,15 @@ class Service:
         self.ready = False
         self.uses_hooks = uses_hooks
         """Whether mitmproxy has other addons, so that each exchange must pass through their hooks as a flow."""
-        self.metrics = Metrics(lambda: self.store.status())
-        self.summary = Summary(clock.monotonic())
+        self.recording = Recording(
+            clock,
+            lambda: self.store.status(),
+            lambda client, fields: self.gate.user_of(client, fields),
+            lambda url: self._companion.note_contact(url),
+        )
+        self.metrics = self.recording.metrics
         self._watch = watch
         self._log_requests = log_requests
-        self._output: Output | None = None
         self._admin: AdminServer | None = None
         self._closing = AsyncExitStack()
         self._companion = companion(self)
@@ -144,6 +139,7 @@ class Service:
             settings.traffic_keep,
             writes=settings.traffic_log,
         )
+        self.recording.log_traffic = self._traffic.add
         self.store = await open_store(
             settings.store,
             clock=self.clock,
@@ -187,7 +183,7 @@ class Service:
             self.origin,
             self._watch.config.rules,
             site,
-            self._answered,
+            self.recording.add,
             budget,
             self.state.flights,
             self.state.hit_for_miss,
@@ -220,16 +216,12 @@ class Service:
             )
             self._closing.push_async_callback(self._admin.close)
         if not self.uses_hooks:
-            try:
-                self._output = Output(
-                    settings.log_format,
-                    settings.log_file,
-                    keep_query=settings.log_query,
-                    quiet=not self._log_requests,
-                )
-            except OSError as error:
-                raise StartError(f"{settings.log_file}: the log cannot be opened: {error.strerror}") from None
-        for work in (self._reload(), self._log_summaries(), release_free_regularly(lambda: admission.exchanges == 0)):
+            self.recording.open_output(settings, log_requests=self._log_requests)
+        for work in (
+            self._reload(),
+            self.recording.log_summaries(),
+            release_free_regularly(lambda: admission.exchanges == 0),
+        ):
             task = asyncio.create_task(work)
             self._closing.push_async_callback(_cancelled, task)
         self.ready = True
@@ -257,10 +249,7 @@ class Service:
         """Write pending data, and close everything. Also valid after a failed start."""
         self.ready = False
         await self._closing.aclose()
-        if self._output is not None:
-            if self.gate.own_ports:  # else no client was answered
-                self._output.say(self.summary.render(self.clock.now(), self.clock.monotonic()))
-            self._output.close()
+        self.recording.close(had_clients=bool(self.gate.own_ports))
 
     async def _reload(self) -> None:
         while True:
@@ -279,8 +268,7 @@ class Service:
 
     def reopen(self) -> None:
         """Open the log file again, after it was renamed, and look for a changed configuration."""
-        if self._output is not None:
-            self._output.reopen()
+        self.recording.reopen()
         self._poll_config()
 
     def _reconfigure(self, need_restart: tuple[str, ...]) -> None:
@@ -302,14 +290,6 @@ class Service:
         if need_restart:
             logger.warning("changes that need a restart: %s", ", ".join(need_restart))
 
-    async def _log_summaries(self) -> None:
-        while True:
-            await asyncio.sleep(SUMMARY_EVERY_S)
-            now = self.clock.monotonic()
-            if self._output is not None and not self.summary.is_idle:
-                self._output.say(self.summary.render(self.clock.now(), now))
-            self.summary.start_period(now)
-
     # For the hooks.
 
     def connection_closed(self, connection: Connection) -> None:
@@ -323,63 +303,11 @@ class Service:
         """The settings of the whole proxy on which decisions depend."""
         return self.exchanges.site
 
-    def record_forwarded(
-        self,
-        forwarded: ForwardedRequest,
-        client: Client,
-        status: int,
-        reason: str,
-        *,
-        complete: bool,
-        contact: bool = True,
-    ) -> None:
-        """Record an exchange, a tunnel or an upgraded connection that mitmproxy forwarded."""
-        entry, passed = self._entry(forwarded, client, status), forwarded.passed
-        entry.outcome, entry.reason, entry.contact, entry.complete = Outcome.BYPASS, reason, contact, complete
-        entry.sent_bytes, entry.received_bytes = passed.sent, passed.sent if contact else 0  # it passes unchanged
-        entry.uploaded_bytes = passed.uploaded
-        self._answered(entry)
-
-    def record_refused(
-        self, forwarded: ForwardedRequest, client: Client, status: int, sent_bytes: int, reason: str = "not-allowed"
-    ) -> None:
-        """Record a request that was refused instead of forwarded."""
-        entry = self._entry(forwarded, client, status)
-        entry.reason, entry.sent_bytes = reason, sent_bytes
-        self._answered(entry)
-
-    def _entry(self, forwarded: ForwardedRequest, client: Client, status: int) -> Answered:
-        fields = forwarded.request.fields
-        return Answered(
-            time_s=forwarded.time_s,
-            duration_s=self.clock.monotonic() - forwarded.started_s,
-            client=peer_of(client),
-            method=forwarded.request.method,
-            url=forwarded.url,
-            status=status,
-            outcome=Outcome.REFUSED,
-            user=self.gate.user_of(client, fields),
-            protocol=forwarded.request.version,
-            agent=fields.get("user-agent") or "",
-            referer=fields.get("referer") or "",
-        )
-
     def _drop_all(self, urls: Sequence[str]) -> None:
         """Remove the copies of objects whose stored responses may belong to other requests."""
         self.metrics.unexpected_data.inc()
         for url in urls:
             self.store.drop(url)
-
-    # Logs and metrics.
-
-    def _answered(self, answered: Answered) -> None:
-        self.metrics.add(answered)
-        self.summary.add(answered)
-        self._traffic.add(answered)
-        if answered.contact:
-            self._companion.note_contact(answered.url)
-        if self._output is not None:
-            self._output.add(answered)
 
     def _health(self) -> dict[str, object]:
         connections = "too many" if self.admission.shortage.is_recent else "ok"

@@ -201,7 +201,7 @@ class BestBefore:
     @staticmethod
     def _record_tunnel(tunnel: OpenTunnel, service: Service, *, complete: bool) -> None:
         whole = complete and not tunnel.failed
-        service.record_forwarded(
+        service.recording.forwarded(
             tunnel.forwarded, tunnel.client, tunnel.status, tunnel.reason, complete=whole, contact=tunnel.contact
         )
 
@@ -254,7 +254,7 @@ class BestBefore:
             status, reason, message, advice = _failure_of(flow.server_conn)
             response = flow.response = error_response(flow.request, status, message, detail=reason, advice=advice)
         content = response.raw_content or b""
-        service.record_refused(connect, flow.client_conn, response.status_code, len(content), reason)
+        service.recording.refused(connect, flow.client_conn, response.status_code, len(content), reason)
 
     def http_connect_upstream(self, flow: mitmproxy.http.HTTPFlow) -> None:
         """mitmproxy's hook: a tunnel through the parent proxy."""
@@ -337,7 +337,7 @@ class BestBefore:
             flow.response = error_response(flow.request, *refusal)
         if flow.response is not None:
             sent_bytes = len(flow.response.raw_content or b"")
-            service.record_refused(forwarded, flow.client_conn, flow.response.status_code, sent_bytes)
+            service.recording.refused(forwarded, flow.client_conn, flow.response.status_code, sent_bytes)
             return
         flow.metadata[FORWARDED] = replace(forwarded, deadline=self._deadline(flow, service))
         flow.metadata[PASSED] = forwarded.passed
@@ -376,7 +376,7 @@ class BestBefore:
             self._tunnels.upgraded(flow.client_conn, forwarded, Bypass.UPGRADE)
         else:
             status = flow.response.status_code
-            self._service.record_forwarded(forwarded, flow.client_conn, status, Bypass.UPGRADE, complete=True)
+            self._service.recording.forwarded(forwarded, flow.client_conn, status, Bypass.UPGRADE, complete=True)
 
     def error(self, flow: mitmproxy.http.HTTPFlow) -> None:
         """mitmproxy's hook: the exchange failed."""
@@ -384,7 +384,7 @@ class BestBefore:
         if isinstance(forwarded, ForwardedRequest) and self._service is not None:
             forwarded.answered()
             if flow.websocket is None:  # else it is recorded when its client disconnects
-                self._service.record_forwarded(forwarded, flow.client_conn, 502, Bypass.UPGRADE, complete=False)
+                self._service.recording.forwarded(forwarded, flow.client_conn, 502, Bypass.UPGRADE, complete=False)
 
 
 def _failure_of(server: connection.Server) -> TunnelFailure:

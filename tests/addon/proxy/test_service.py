@@ -15,6 +15,7 @@ from bestbefore.addon.clock import RealClock
 from bestbefore.addon.config.watch import ConfigWatch
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.errors import InputError
+from bestbefore.addon.proxy import recording
 from bestbefore.addon.proxy import service as service_module
 from bestbefore.addon.proxy.companion import Companion
 from bestbefore.addon.proxy.pages.ca_bundle import certificates
@@ -30,9 +31,9 @@ async def test_what_is_forgotten_leaves_the_traffic_log(tmp_path: Path) -> None:
     await service.start()
     hit = Answered(RealClock().now(), "127.0.0.1", "GET", "http://example.org/a", 0.001, 200, Outcome.HIT, "indttl")
     for host in ("example.org", "example.net"):
-        service._answered(replace(hit, url=f"http://{host}/"))
+        service.recording.add(replace(hit, url=f"http://{host}/"))
     await service._traffic.turn()
-    service._answered(replace(hit, url="http://example.org/b"))  # not written yet
+    service.recording.add(replace(hit, url="http://example.org/b"))  # not written yet
     await service.store.forget("example.org")
     await service.stop()
     files = TrafficFiles(tmp_path / "state")
@@ -88,7 +89,7 @@ class Running:
 
     async def start(self) -> None:
         await self.service.start()
-        output: Any = self.service._output
+        output: Any = self.service.recording._output
         self._real_close = output.close
         output.say, output.close = self.said.append, self._close
 
@@ -140,26 +141,27 @@ async def test_a_changed_configuration_that_is_wrong_is_not_used_and_counted(
 async def test_the_counts_are_printed_each_hour_and_at_the_end_if_there_were_clients(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service_module, "SUMMARY_EVERY_S", 0.01)
+    monkeypatch.setattr(recording, "SUMMARY_EVERY_S", 0.01)
     made = Running(tmp_path)
     await made.start()
     said_twice = asyncio.Event()
-    output: Any = made.service._output
+    output: Any = made.service.recording._output
     request = Answered(0.0, "", "GET", "http://example.org/")
 
     def say(text: str) -> None:
         made.said.append(text)
-        asyncio.get_running_loop().call_soon(made.service.summary.add, request)  # when the next hour has begun
+        # When the next hour has begun.
+        asyncio.get_running_loop().call_soon(made.service.recording.summary.add, request)
         if len(made.said) == 2:
             said_twice.set()
 
     output.say = say
     await asyncio.sleep(0.05)
     assert made.said == [], "no client has requested anything"
-    made.service.summary.add(request)
+    made.service.recording.summary.add(request)
     await asyncio.wait_for(said_twice.wait(), 10.0)
     assert all("last " in text for text in made.said)
-    monkeypatch.setattr(service_module, "SUMMARY_EVERY_S", 1000.0)
+    monkeypatch.setattr(recording, "SUMMARY_EVERY_S", 1000.0)
     await asyncio.sleep(0.02)
     hourly = len(made.said)
     authority = tmp_path / "authority"

@@ -199,7 +199,7 @@ async def test_a_tunnel_that_is_refused_is_recorded(
     reason: str,
 ) -> None:  # fmt: skip
     recorded = list[Answered]()
-    monkeypatch.setattr(service, "_answered", recorded.append)
+    monkeypatch.setattr(service.recording, "add", recorded.append)
     flow = flow_of(HERE, "127.0.0.1", port, "CONNECT")
     hooks.http_connect(flow)
     if flow.response is None:  # as `stream` answers it when the connection has failed
@@ -218,7 +218,7 @@ async def test_a_refused_certificate_is_recorded_without_a_contact(
     hooks: BestBefore, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorded = list[Answered]()
-    monkeypatch.setattr(service, "_answered", recorded.append)
+    monkeypatch.setattr(service.recording, "add", recorded.append)
     flow = flow_of(HERE, "example.org", 443, "CONNECT")
     hooks.http_connect(flow)
     flow.metadata[PASSED].sent = 1390  # the handshake
@@ -243,7 +243,7 @@ async def test_tunnels_that_are_open_at_the_end_are_recorded_as_broken_off(
     hooks: BestBefore, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorded = list[Answered]()
-    monkeypatch.setattr(service, "_answered", recorded.append)
+    monkeypatch.setattr(service.recording, "add", recorded.append)
     flow = flow_of(HERE, "bank.test", 443, "CONNECT")
     hooks.http_connect(flow)
     hooks._tunnels.tunnelled(flow.client_conn, "passthrough")

@@ -1,0 +1,125 @@
+"""The recording of exchanges: metrics, summaries, the request log and the traffic log."""
+
+import asyncio
+from collections.abc import Callable
+
+from mitmproxy.connection import Client
+
+from bestbefore.addon.admin.event import Answered
+from bestbefore.addon.admin.metrics import Metrics
+from bestbefore.addon.admin.output import Output
+from bestbefore.addon.admin.summary import Summary
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.config.settings import Settings
+from bestbefore.addon.engine.outcome import Outcome
+from bestbefore.addon.proxy.access.access import peer_of
+from bestbefore.addon.proxy.mitm.forwarded import ForwardedRequest
+from bestbefore.addon.proxy.start_error import StartError
+from bestbefore.addon.rfc9111.message import Fields
+from bestbefore.addon.store_status import StoreStatus
+from bestbefore.policies.units import HOUR_S
+
+SUMMARY_EVERY_S = HOUR_S
+"""In real seconds."""
+
+
+class Recording:
+    """Counts and logs each exchange once it is over."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        store_status: Callable[[], StoreStatus],
+        user_of: Callable[[Client, Fields], str],
+        on_contact: Callable[[str], None],
+    ) -> None:
+        """`on_contact` is called with the URL of each exchange for which an origin was contacted."""
+        self._clock = clock
+        self._user_of = user_of
+        self._on_contact = on_contact
+        self.metrics = Metrics(store_status)
+        self.summary = Summary(clock.monotonic())
+        self.log_traffic: Callable[[Answered], None] = lambda _: None
+        """Adds to the traffic log; set when the service is started."""
+        self._output: Output | None = None
+
+    def open_output(self, settings: Settings, *, log_requests: bool) -> None:
+        """Open the request log. Raises StartError."""
+        try:
+            self._output = Output(
+                settings.log_format, settings.log_file, keep_query=settings.log_query, quiet=not log_requests
+            )
+        except OSError as error:
+            raise StartError(f"{settings.log_file}: the log cannot be opened: {error.strerror}") from None
+
+    def add(self, answered: Answered) -> None:
+        """Record an exchange."""
+        self.metrics.add(answered)
+        self.summary.add(answered)
+        self.log_traffic(answered)
+        if answered.contact:
+            self._on_contact(answered.url)
+        if self._output is not None:
+            self._output.add(answered)
+
+    def forwarded(
+        self,
+        forwarded: ForwardedRequest,
+        client: Client,
+        status: int,
+        reason: str,
+        *,
+        complete: bool,
+        contact: bool = True,
+    ) -> None:
+        """Record an exchange, a tunnel or an upgraded connection that mitmproxy forwarded."""
+        entry, passed = self._entry(forwarded, client, status), forwarded.passed
+        entry.outcome, entry.reason, entry.contact, entry.complete = Outcome.BYPASS, reason, contact, complete
+        entry.sent_bytes, entry.received_bytes = passed.sent, passed.sent if contact else 0  # it passes unchanged
+        entry.uploaded_bytes = passed.uploaded
+        self.add(entry)
+
+    def refused(
+        self, forwarded: ForwardedRequest, client: Client, status: int, sent_bytes: int, reason: str = "not-allowed"
+    ) -> None:
+        """Record a request that was refused instead of forwarded."""
+        entry = self._entry(forwarded, client, status)
+        entry.reason, entry.sent_bytes = reason, sent_bytes
+        self.add(entry)
+
+    def _entry(self, forwarded: ForwardedRequest, client: Client, status: int) -> Answered:
+        fields = forwarded.request.fields
+        return Answered(
+            time_s=forwarded.time_s,
+            duration_s=self._clock.monotonic() - forwarded.started_s,
+            client=peer_of(client),
+            method=forwarded.request.method,
+            url=forwarded.url,
+            status=status,
+            outcome=Outcome.REFUSED,
+            user=self._user_of(client, fields),
+            protocol=forwarded.request.version,
+            agent=fields.get("user-agent") or "",
+            referer=fields.get("referer") or "",
+        )
+
+    def reopen(self) -> None:
+        """Open the log file again, after it was renamed."""
+        if self._output is not None:
+            self._output.reopen()
+
+    async def log_summaries(self) -> None:
+        """Print a summary of each hour that had exchanges, until cancelled."""
+        while True:
+            await asyncio.sleep(SUMMARY_EVERY_S)
+            now = self._clock.monotonic()
+            if self._output is not None and not self.summary.is_idle:
+                self._output.say(self.summary.render(self._clock.now(), now))
+            self.summary.start_period(now)
+
+    def close(self, *, had_clients: bool) -> None:
+        """Close the request log, after the last summary if clients could connect."""
+        if self._output is not None:
+            if had_clients:
+                self._output.say(self.summary.render(self._clock.now(), self._clock.monotonic()))
+            self._output.close()
