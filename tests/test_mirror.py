@@ -24,6 +24,7 @@ TESTED_BY = {
     ),
     "tests/addon/prefetcher/test_planner.py": "addon/prefetcher/candidates addon/prefetcher/outlook",
     "tests/addon/proxy/exchange/test_contacts.py": "addon/proxy/exchange/relaying",
+    "tests/addon/proxy/mitm/test_hooks.py": "addon/proxy/mitm/upgrades",
     "tests/addon/proxy/mitm/test_layer.py": "addon/proxy/mitm/wait",
     "tests/addon/proxy/test_service.py": "addon/proxy/identity addon/proxy/recording",
     "tests/contracts/test_keeper.py": "addon/store/backend/keeper_memory addon/store/backend/keeper_redis",

@@ -8,7 +8,6 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import mitmproxy.http
@@ -16,18 +15,12 @@ from mitmproxy import connection, ctx, exceptions, tls
 from mitmproxy.addonmanager import Loader
 from mitmproxy.proxy import layer, layers, server_hooks
 
-from bestbefore.addon.engine.request import PASSTHROUGH, received
+from bestbefore.addon.engine.request import PASSTHROUGH
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.proxy.access.access import REALM, is_local
 from bestbefore.addon.proxy.companion import Companion
-from bestbefore.addon.proxy.mitm import client_tls, transports
-from bestbefore.addon.proxy.mitm.forwarded import (
-    PASSED,
-    ForwardedRequest,
-    can_be_forwarded,
-    upgrade_request_fields,
-    upgrade_response_head,
-)
+from bestbefore.addon.proxy.mitm import client_tls, transports, upgrades
+from bestbefore.addon.proxy.mitm.forwarded import PASSED, ForwardedRequest
 from bestbefore.addon.proxy.mitm.layer import install
 from bestbefore.addon.proxy.mitm.open_tunnels import OpenTunnel, OpenTunnels
 from bestbefore.addon.proxy.mitm.origin_tls import apply_trust
@@ -39,18 +32,16 @@ from bestbefore.addon.proxy.tunnels.client_hello import fingerprint
 from bestbefore.addon.proxy.tunnels.failures import BARRED, TOO_MANY, TunnelFailure, tunnel_failure
 from bestbefore.addon.proxy.tunnels.refusals import ClientKey
 from bestbefore.addon.rfc9111.caching.bypass import Bypass
-from bestbefore.addon.rfc9111.message import Fields, Head
+from bestbefore.addon.rfc9111.message import Fields
 
 logger = logging.getLogger(__name__)
 
 OPTIONS = ("config", "store", "state", "admin")
 STOPPED = "the proxy is stopping"
-FORWARDED = "bestbefore"
-"""The metadata key of a flow under which its `ForwardedRequest` is kept."""
 REFUSED_CERTIFICATE = "refused-certificate"
 """The reason of tunnels whose client has refused the proxy's certificate."""
 CONNECT = "bestbefore_connect"
-"""The same for the request for a tunnel."""
+"""The metadata key of a flow under which the `ForwardedRequest` for a tunnel is kept."""
 
 
 class BestBefore:
@@ -339,38 +330,17 @@ class BestBefore:
             sent_bytes = len(flow.response.raw_content or b"")
             service.recording.refused(forwarded, flow.client_conn, flow.response.status_code, sent_bytes)
             return
-        flow.metadata[FORWARDED] = replace(forwarded, deadline=self._deadline(flow, service))
-        flow.metadata[PASSED] = forwarded.passed
-        flow.request.headers.fields = pairs_of(upgrade_request_fields(received(request), service.site))
-
-    @staticmethod
-    def _deadline(flow: mitmproxy.http.HTTPFlow, service: Service) -> asyncio.TimerHandle:
-        """Close the connection to the origin after the time that an origin has to answer other requests."""
-        within_s = service.gateway.limits.read_s + service.gateway.limits.head_s
-        return asyncio.get_running_loop().call_later(
-            within_s, lambda: transports.close(flow.server_conn, flow.client_conn)
-        )
+        upgrades.forward_request(flow, forwarded, service)
 
     def responseheaders(self, flow: mitmproxy.http.HTTPFlow) -> None:
         """mitmproxy's hook: stream the response to the client, unless it cannot be forwarded."""
-        forwarded, service, response = flow.metadata.get(FORWARDED), self._service, flow.response
-        if not isinstance(forwarded, ForwardedRequest) or service is None or response is None:
-            return
-        forwarded.answered()
-        head = Head(response.status_code, fields_of(response.headers), response.reason)
-        if not can_be_forwarded(forwarded.request, head) or response.http_version not in ("HTTP/1.0", "HTTP/1.1"):
-            flow.kill()
-            return
-        response.http_version = "HTTP/1.1"  # the proxy's own version, whatever the origin's is (RFC 9112 2.3)
-        passed = upgrade_response_head(head, service.clock.now(), service.site)
-        response.reason, response.headers.fields = passed.reason, pairs_of(passed.fields)
-        if response.status_code != 101:
-            response.stream = True
+        if self._service is not None:
+            upgrades.forward_head(flow, self._service)
 
     def response(self, flow: mitmproxy.http.HTTPFlow) -> None:
         """mitmproxy's hook: the exchange is over, or the connection has changed to another protocol."""
-        forwarded = flow.metadata.get(FORWARDED)
-        if not isinstance(forwarded, ForwardedRequest) or self._service is None or flow.response is None:
+        forwarded = upgrades.forwarded_of(flow)
+        if forwarded is None or self._service is None or flow.response is None:
             return
         if flow.response.status_code == 101:
             self._tunnels.upgraded(flow.client_conn, forwarded, Bypass.UPGRADE)
@@ -380,8 +350,8 @@ class BestBefore:
 
     def error(self, flow: mitmproxy.http.HTTPFlow) -> None:
         """mitmproxy's hook: the exchange failed."""
-        forwarded = flow.metadata.get(FORWARDED)
-        if isinstance(forwarded, ForwardedRequest) and self._service is not None:
+        forwarded = upgrades.forwarded_of(flow)
+        if forwarded is not None and self._service is not None:
             forwarded.answered()
             if flow.websocket is None:  # else it is recorded when its client disconnects
                 self._service.recording.forwarded(forwarded, flow.client_conn, 502, Bypass.UPGRADE, complete=False)

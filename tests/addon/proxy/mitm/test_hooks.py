@@ -23,9 +23,10 @@ from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.proxy.access.access import Access
 from bestbefore.addon.proxy.mitm import transports
 from bestbefore.addon.proxy.mitm.forwarded import PASSED, STARTED, ForwardedRequest
-from bestbefore.addon.proxy.mitm.hooks import CONNECT, FORWARDED, OPTIONS, STOPPED, BestBefore
+from bestbefore.addon.proxy.mitm.hooks import CONNECT, OPTIONS, STOPPED, BestBefore
 from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
 from bestbefore.addon.proxy.mitm.stream.stream import ANSWERED_HERE
+from bestbefore.addon.proxy.mitm.upgrades import FORWARDED
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.proxy.tunnels.failures import BARRED
