@@ -15,6 +15,7 @@ from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.unvalidated.evidence import ContentEvidence, Gathered, gathered
 from bestbefore.addon.engine.update import Update, fold, hour_of, merged, points_of
 from bestbefore.policies.models.history import History
+from bestbefore.policies.models.member_rates import log_interval_micronats
 from bestbefore.policies.units import HOUR_S
 
 DETAILED_UPDATES = 1024
@@ -67,11 +68,23 @@ class Record:
     hidden_s: float = 0.0
     """The total time in which further updates may have been missed: before each update of known time, the time since
     the contact before. Updates that the origin has listed add nothing."""
+    interval_micronats: int | None = None
+    """What it contributes to the rates of its group (`member_rates`); None if nothing: it is not counted, or was last
+    written by a version that did not know these rates."""
 
     @property
     def provisional(self) -> bool:
         """Whether the object was contacted only once: most are never requested again."""
         return self.contacts < 2 and not self.counted
+
+    def rated(self) -> "Record":
+        """Return the record with its contribution to the rates of its group, as of its last contact."""
+        if not self.counted:
+            return self
+        updates = len(self.updates) + sum(n for _, n in self.folded)
+        return replace(
+            self, interval_micronats=log_interval_micronats(updates, self.last_contact_s - self.since_s)
+        )
 
     def history(self) -> History:
         """Return the history of points, which policies take."""
@@ -158,7 +171,7 @@ def until(record: Record, now_s: float) -> RecordChange:
         return RecordChange(kept, applied=True, changed=None)
     moved = kept.since_s != record.since_s
     return RecordChange(
-        kept,
+        kept.rated(),
         applied=True,
         changed=None,
         dropped_updates_s=points_of(
@@ -221,7 +234,7 @@ def _change(record: Record, observation: Observation, found: _Finding) -> Record
     feed = record.feed if shown is None else shown.feed
     learnt = replace(
         record, since_s=since_s, updates=detailed, folded=folded, counted=counted, feed=feed, hidden_s=hidden_s
-    )
+    ).rated()
     if not counted:
         return RecordChange(learnt, applied=True, changed=changed)
     if not record.counted:  # it joins its group, with all its updates

@@ -22,6 +22,7 @@ from bestbefore.addon.store.backend.interface import (
     Versioned,
 )
 from bestbefore.addon.store.backend.keys import host_of
+from bestbefore.policies.models.member_rates import MemberRates
 
 URL = "http://www.example.org/a"
 HOST = "www.example.org"
@@ -117,7 +118,8 @@ async def test_a_removed_record_leaves_nothing(backend):
 
 
 async def test_an_object_takes_its_counts_along_to_another_label(backend):
-    share, loss = GroupCounts({10: 2}, {5: 1}), GroupCounts({10: -2}, {5: -1})
+    share = GroupCounts({10: 2}, {5: 1}, MemberRates(1, 9_000_000))
+    loss = GroupCounts({10: -2}, {5: -1}, MemberRates(-1, -9_000_000))
     label = '"a b}{@"@http://www.example.org:8080'
     (version,) = await backend.commit([Commit(URL, b"", record(), {HOST: share})])
     (version,) = await backend.commit([Commit(URL, version, record(), {HOST: loss, label: share})])
@@ -125,6 +127,18 @@ async def test_an_object_takes_its_counts_along_to_another_label(backend):
     assert await backend.counts(label.__eq__, "example.org") == await backend.counts(of_all, None) == share
     await backend.commit([Commit(URL, version, None, {label: loss})])
     assert await backend.counts(of_all, None) == NOTHING
+
+
+async def test_the_rates_of_members_add_up_and_change_with_each_contact(backend):
+    one, two = "http://a.example.org/x", "http://b.example.org/y"
+    rates = [GroupCounts({}, {}, MemberRates(1, 11_000_000)), GroupCounts({}, {}, MemberRates(1, 12_000_000))]
+    version, _ = await backend.commit(
+        [Commit(url, b"", record(url), {host_of(url): gain}) for url, gain in zip((one, two), rates, strict=True)]
+    )
+    quiet = GroupCounts({}, {}, MemberRates(0, 500_000))
+    await backend.commit([Commit(one, version, record(one), {host_of(one): quiet})])
+    assert (await backend.counts(of_all, None)).rates == MemberRates(2, 23_500_000)
+    assert (await backend.counts("a.example.org".__eq__, None)).rates == MemberRates(1, 11_500_000)
 
 
 async def test_counts_add_up_for_each_host(backend):

@@ -1,9 +1,9 @@
 -- Write the next version of a record and change the counts under its label, atomically.
 --
--- KEYS: record, hosts, updates and starts of each label whose counts change
+-- KEYS: record, hosts; updates, starts and rates of each label whose counts change
 -- ARGV: expected version ('' for none), the record ('' removes it), its last contact, ms to live (0: no end), the new
---       version ('' for the next one), for each label: the label, number of update counts, (hour, gain) of each, number
---       of start counts, (hour, gain) of each
+--       version ('' for the next one), for each label: the label, number of update counts, (hour, gain) of each, the
+--       same of starts, and of rates with names in place of hours
 -- Returns {1, new version}; or, if another version was found and nothing was written, {0, that version, its record}.
 
 local found = redis.call('HMGET', KEYS[1], 'v', 'b')
@@ -53,11 +53,12 @@ else
   end
 end
 
-for i = 3, #KEYS, 2 do
+for i = 3, #KEYS, 3 do
   local label = take()
   add_counts(KEYS[i])
   add_counts(KEYS[i + 1])
-  if redis.call('EXISTS', KEYS[i], KEYS[i + 1]) > 0 then
+  add_counts(KEYS[i + 2])
+  if redis.call('EXISTS', KEYS[i], KEYS[i + 1], KEYS[i + 2]) > 0 then
     redis.call('SADD', KEYS[2], label)
   else
     redis.call('SREM', KEYS[2], label)

@@ -16,6 +16,7 @@ from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.store.backend.keeper import Keeper
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache.clock_check import ClockState
+from bestbefore.policies.models.member_rates import NO_RATES, MemberRates
 
 VARIANTS_KEPT = 64
 """How many variants of an object are kept: a Vary on a field that differs for each client must not fill the store."""
@@ -64,13 +65,15 @@ class CopySet:
 
 @dataclass(frozen=True, slots=True)
 class GroupCounts:
-    """The counts of the members of a group, by hours since the epoch."""
+    """The counts of the members of a group, by hours since the epoch, and the sum of their rates."""
 
     updates: Mapping[int, int]
     starts: Mapping[int, int]
     """The numbers of members, by the hours of their t_0."""
+    rates: MemberRates = NO_RATES
+    """Of the members, each as of its last contact."""
     generation: int = 0
-    """A number that changes with the counts."""
+    """A number that changes with the counts by hours."""
 
 
 @dataclass(frozen=True, slots=True)

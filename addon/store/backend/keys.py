@@ -35,7 +35,8 @@ objects of a registrable domain D are divided into `PARTS` by a hash of the URL.
 - `hosts`, set: labels with counts. `updates:L` and `starts:L`, hashes: hour since the epoch -> the number of
   updates, and of t_0, that the members with the label L in this part have in that hour. They change with the records,
   in the same script; a count that falls to 0 is removed. Never expire. A label is a host or, for objects that are
-  counted by cache group, the name of their group of copies (`label_of`).
+  counted by cache group, the name of their group of copies (`label_of`). `rates:L`, hash: `members` and `micronats`,
+  the sum of the rates of these members (`member_rates`), in the same way.
 
 The other keys of a domain are small and bounded, or expire within days, and a command reads or trims them for the
 whole domain. They begin with `bb1:{D}:`:
@@ -151,11 +152,11 @@ def of_parts(domain: str, kind: str) -> list[str]:
 
 
 def of_record(url: str, *labels: str) -> list[str]:
-    """Return the keys that a commit changes, in the part of the object: `record`, `hosts`, `updates` and `starts`."""
+    """Return the keys that a commit changes, in the part of the object: `record`, `hosts`, and counts by label."""
     host = host_of(url)
     part = PARTS[hashlib.blake2b(url.encode(errors="surrogatepass"), digest_size=1).digest()[0] % len(PARTS)]
     begin = of_domain(domain_of(host) + part, "")
-    counts = (f"{begin}{kind}:{label}" for label in labels for kind in ("updates", "starts"))
+    counts = (f"{begin}{kind}:{label}" for label in labels for kind in COUNT_KINDS)
     return [f"{begin}record:{url}", f"{begin}hosts", *counts]
 
 
@@ -205,7 +206,8 @@ def type_of(key: str) -> str | None:
 
 
 _OF_DOMAIN = re.compile(r"bb1:\{(?P<domain>[^}]*?)(?P<part>#\d\d)?\}:(?P<kind>[a-z_]+)(?::(?P<name>.*))?", re.DOTALL)
-PART_KINDS = ("record", "hosts", "updates", "starts")
+COUNT_KINDS = ("updates", "starts", "rates")
+PART_KINDS = ("record", "hosts", *COUNT_KINDS)
 OBJECT_KINDS = frozenset(("copies", "bodies", "tombstone", "grouped", "variance", "equivalent", "dictionaries"))
 _OF_OBJECT = re.compile(rf"bb1:(?P<kind>{'|'.join(sorted(OBJECT_KINDS))}):\{{(?P<name>.*)\}}", re.DOTALL)
 _TYPES = {
@@ -222,6 +224,7 @@ _TYPES = {
     "hosts": "set",
     "updates": "hash",
     "starts": "hash",
+    "rates": "hash",
     "copies": "hash",
     "bodies": "hash",
     "tombstone": "string",

@@ -11,7 +11,7 @@ from bestbefore.addon.store.backend.connection import pairs, script
 from bestbefore.addon.store.backend.interface import GroupCounts
 from bestbefore.addon.store.backend.keys import host_of
 from bestbefore.addon.store.backend.repair import RepairingCommands
-from bestbefore.addon.store.backend.replies import count_of, counts_of, text_of
+from bestbefore.addon.store.backend.replies import count_of, counts_of, rates_of, text_of
 from bestbefore.addon.store.cache.gains import total
 
 REQUESTS_KEPT = 5_000
@@ -45,12 +45,12 @@ class RedisCounts:
                     f"{name.removesuffix('hosts')}{kind}:{label}"
                     for label in map(text_of, labels)
                     if label is not None and belongs(label)
-                    for kind in ("updates", "starts")
+                    for kind in keys.COUNT_KINDS
                 ]
                 for name, labels in zip(lists, listed, strict=True)
             ]
-            for updates, starts in await self._connection.ask_all([_sum(names, []) for names in parts if names]):
-                gains.append(GroupCounts(counts_of(updates), counts_of(starts)))
+            for updates, starts, rates in await self._connection.ask_all([_sum(names, []) for names in parts if names]):
+                gains.append(GroupCounts(counts_of(updates), counts_of(starts), rates_of(rates)))
         return total(gains)
 
     async def tally(self, requests: Mapping[str, int]) -> None:
@@ -101,7 +101,7 @@ class RedisCounts:
                     await self._connection.ask("SADD", keys.DOMAINS, *domains)
         elif removed.endswith("}:hosts"):
             pattern = removed.removesuffix("hosts").replace("[", "?").replace("*", "?")
-            for kind in ("updates", "starts"):
+            for kind in keys.COUNT_KINDS:
                 async for part in self._connection.scan(f"{pattern}{kind}:*"):
                     hosts = set(filter(None, (keys.name_in(name, kind) for name in part)))
                     if hosts:

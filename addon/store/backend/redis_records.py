@@ -1,13 +1,13 @@
 """The records of objects in Redis or Valkey, each written together with the change of the counts."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.store.backend import codec, keys
 from bestbefore.addon.store.backend.connection import script
-from bestbefore.addon.store.backend.interface import Commit, Versioned
+from bestbefore.addon.store.backend.interface import Commit, GroupCounts, Versioned
 from bestbefore.addon.store.backend.keys import host_of
 from bestbefore.addon.store.backend.redis_counts import RedisCounts
 from bestbefore.addon.store.backend.repair import RepairingCommands
@@ -63,11 +63,7 @@ class RedisRecords(RedisCounts):
                 repr(record.last_contact_s) if record else "0",
                 live_ms,
                 version,
-                *(
-                    argument
-                    for label, gain in commit.gains.items()
-                    for argument in (label, *_flat(gain.updates), *_flat(gain.starts))
-                ),
+                *_arguments_of(commit.gains),
             ],
         )
 
@@ -85,6 +81,12 @@ def _number_of(version: bytes) -> int:
     return int(seconds) * 1_000_000 + int(microseconds) if seconds.isdigit() and microseconds.isdigit() else 0
 
 
-def _flat(counts: Any) -> list[int]:
-    return [len(counts), *(number for pair in counts.items() for number in pair)]
-
+def _arguments_of(gains: Mapping[str, GroupCounts]) -> list[Any]:
+    """Return changes of counts by label as arguments of commit.lua."""
+    arguments: list[Any] = []
+    for label, gain in gains.items():
+        arguments.append(label)
+        changed = {name: change for name, change in gain.rates._asdict().items() if change}
+        for counts in (gain.updates, gain.starts, changed):
+            arguments += [len(counts), *(value for pair in counts.items() for value in pair)]
+    return arguments

@@ -6,8 +6,9 @@ from typing import Any
 
 from bestbefore.addon.store.backend.connection import pairs
 from bestbefore.addon.store.backend.interface import Tombstone
+from bestbefore.policies.models.member_rates import NO_RATES, MemberRates
 
-LARGEST = 10**12
+LARGEST = 10**15
 """A bound far above valid counts and hours."""
 
 
@@ -44,6 +45,15 @@ def counts_of(flat: Any) -> dict[int, int]:
         if abs(hour) < LARGEST and abs(number) < LARGEST:
             counts[hour] = number
     return counts
+
+
+def rates_of(flat: Any) -> MemberRates:
+    """Parse the sum of the rates of members; that of no members if malformed."""
+    fields = dict(pairs(flat))
+    try:
+        return MemberRates(int(fields[b"members"]), int(fields.get(b"micronats", 0)))
+    except (KeyError, ValueError):
+        return NO_RATES
 
 
 def pass_on_tombstone(

@@ -1,21 +1,21 @@
 -- Sum the counts under some labels in one part of their domain.
 --
--- KEYS: updates and starts of each label in turn
--- Returns the sums of updates and those of starts: hour, sum, hour, sum, ...
+-- KEYS: updates, starts and rates of each label in turn
+-- Returns the sums of updates, those of starts and those of rates: hour or name, sum, hour or name, sum, ...
 
-local sums = {{}, {}}
+local sums = {{}, {}, {}}
 for i, key in ipairs(KEYS) do
-  local sum, counts = sums[2 - i % 2], redis.call('HGETALL', key)
+  local sum, counts = sums[(i - 1) % 3 + 1], redis.call('HGETALL', key)
   for j = 1, #counts, 2 do
     -- Values that are not counts are ignored.
-    local n = string.match(counts[j + 1], '^-?%d+$') and #counts[j + 1] <= 12 and tonumber(counts[j + 1])
+    local n = string.match(counts[j + 1], '^-?%d+$') and #counts[j + 1] <= 15 and tonumber(counts[j + 1])
     if n then
       sum[counts[j]] = (sum[counts[j]] or 0) + n
     end
   end
 end
 
-local answer = {{}, {}}
+local answer = {{}, {}, {}}
 for i, sum in ipairs(sums) do
   for hour, n in pairs(sum) do
     table.insert(answer[i], hour)

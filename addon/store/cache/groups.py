@@ -11,6 +11,7 @@ from bestbefore.addon.store.backend.interface import GroupCounts
 from bestbefore.addon.store.backend.keys import host_in
 from bestbefore.addon.store.cache.gains import NO_COUNTS, add, total
 from bestbefore.addon.store.cache.link import Link
+from bestbefore.policies.models.member_rates import NO_RATES, MemberRates
 
 READ_AGAIN_S = 60.0
 """After how many real seconds a group is read again, to include what other proxies learnt."""
@@ -32,6 +33,7 @@ class _Sum:
     """By the monotonic clock."""
     updates: dict[int, int] = field(default_factory=dict)
     starts: dict[int, int] = field(default_factory=dict)
+    rates: MemberRates = NO_RATES
     generation: int = 0
     stale: bool = False
 
@@ -74,7 +76,8 @@ class Groups:
         waiting = self._waiting_gain(lambda label: self._in(label, domain) and belongs(label))
         counts = total([written or NO_COUNTS, waiting])
         self._generation += 1
-        known = _Sum(belongs, self._clock.monotonic(), dict(counts.updates), dict(counts.starts), self._generation)
+        now_s, updates, starts = self._clock.monotonic(), dict(counts.updates), dict(counts.starts)
+        known = _Sum(belongs, now_s, updates, starts, counts.rates, self._generation)
         sums = self._wider if domain is None else self._of_domains.setdefault(domain, LRUCache(GROUPS_KEPT))
         sums[name] = known
         return self._counts(known)
@@ -87,7 +90,7 @@ class Groups:
 
         None: the change is unknown, and the counts of all objects on the host of the label must be read again.
         """
-        if gain is not None and not gain.updates and not gain.starts:
+        if gain is not None and not any((gain.updates, gain.starts, *gain.rates)):
             return
         of_domain = [*self._of_domains.get(registrable_domain(host_in(label)), {}).values()]
         if gain is None:
@@ -101,8 +104,10 @@ class Groups:
                 continue
             add(known.updates, gain.updates)
             add(known.starts, gain.starts)
-            self._generation += 1
-            known.generation = self._generation
+            known.rates = known.rates.plus(gain.rates)
+            if gain.updates or gain.starts:
+                self._generation += 1
+                known.generation = self._generation
 
     async def read_due(self) -> None:
         """Read the groups that are due. Must be called while nothing is being written."""
@@ -120,4 +125,4 @@ class Groups:
 
     @staticmethod
     def _counts(known: _Sum) -> GroupCounts:
-        return GroupCounts(known.updates, known.starts, known.generation)
+        return GroupCounts(known.updates, known.starts, known.rates, known.generation)

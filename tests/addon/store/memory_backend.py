@@ -27,7 +27,7 @@ from bestbefore.addon.store.backend.keeper_memory import MemoryKeeper
 from bestbefore.addon.store.backend.keys import host_in, variant_of
 from bestbefore.addon.store.backend.unlinked import whole
 from bestbefore.addon.store.cache.clock_check import ClockState
-from bestbefore.addon.store.cache.gains import add, total
+from bestbefore.addon.store.cache.gains import NO_COUNTS, total
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
 from bestbefore.addon.store.opening import HOT_MAX
 from bestbefore.addon.store.search_index import SearchIndex
@@ -57,8 +57,7 @@ class MemoryBackend:
         self.keeper = MemoryKeeper(clock)
         self._records: dict[str, Versioned] = {}
         self._versions = count(1)
-        self._counts: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
-        """Label -> updates and starts."""
+        self._counts: dict[str, GroupCounts] = {}
         self._kept: LRUCache[str, _Kept] = LRUCache(max_bytes, getsizeof=_size_bytes)
         self._searches = SearchIndex()
         self._invalidated_s: dict[str, float] = {}
@@ -97,9 +96,7 @@ class MemoryBackend:
         return version
 
     def _gain(self, label: str, gain: GroupCounts) -> None:
-        updates, starts = self._counts.setdefault(label, ({}, {}))
-        add(updates, gain.updates)
-        add(starts, gain.starts)
+        self._counts[label] = total([self._counts.get(label, NO_COUNTS), gain])
 
     # Copies
 
@@ -195,7 +192,7 @@ class MemoryBackend:
 
     async def counts(self, belongs: Callable[[str], bool], domain: str | None) -> GroupCounts:
         return total(
-            GroupCounts(*counts)
+            counts
             for label, counts in self._counts.items()
             if domain in (None, registrable_domain(host_in(label))) and belongs(label)
         )

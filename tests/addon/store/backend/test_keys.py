@@ -19,6 +19,7 @@ def test_jobs_have_the_registrable_domain_as_their_hash_tag_records_a_part_of_it
         "bb1:{example.co.uk#25}:hosts",
         "bb1:{example.co.uk#25}:updates:www.example.co.uk",
         "bb1:{example.co.uk#25}:starts:www.example.co.uk",
+        "bb1:{example.co.uk#25}:rates:www.example.co.uk",
     ]
 
 

@@ -25,8 +25,8 @@ ONCE = "http://h0.example0.org/{once}"
 def earlier_names(url, host=None):
     """The names of a record and its counts up to schema 2."""
     host = host or host_of(url)
-    record, hosts, updates, starts = (keys.of_domain(keys.domain_of(host), kind) for kind in PART_KINDS)
-    return [f"{record}:{url}", hosts, f"{updates}:{host}", f"{starts}:{host}"]
+    record, hosts, *counts = (keys.of_domain(keys.domain_of(host), kind) for kind in PART_KINDS)
+    return [f"{record}:{url}", hosts, *(f"{name}:{host}" for name in counts)]
 
 
 def backend_of(server):

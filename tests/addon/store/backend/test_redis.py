@@ -20,6 +20,7 @@ from bestbefore.addon.store.backend.interface import (
 from bestbefore.addon.store.backend.keys import variant_of
 from bestbefore.addon.store.backend.redis import RedisBackend
 from bestbefore.addon.store.backend.redis_counts import REQUESTS_KEPT
+from bestbefore.policies.models.member_rates import MemberRates
 
 URL = "http://www.example.org/a"
 HOST = "www.example.org"
@@ -73,7 +74,8 @@ async def test_a_copy_lives_as_long_as_the_variant_that_lives_longest(backend, c
 
 async def test_what_has_a_lifetime_is_what_a_volatile_policy_may_evict(backend, client, copy_of):
     version = await commit(backend)
-    await backend.commit([Commit(URL, version, Record(URL, 1.0, 2.0, contacts=2), {HOST: GroupCounts({1: 1}, {1: 1})})])
+    share = GroupCounts({1: 1}, {1: 1}, MemberRates(1, 9))
+    await backend.commit([Commit(URL, version, Record(URL, 1.0, 2.0, contacts=2), {HOST: share})])
     await backend.put([Put(copy_of(URL), 100.0, b"hello")])
     await backend.tally({URL: 1})
     await backend.add_tombstones([Tombstone(time.time(), "http://b.example.org/", exact=True)])

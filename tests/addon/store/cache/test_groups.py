@@ -7,6 +7,7 @@ from bestbefore.addon.store.cache.gains import total
 from bestbefore.addon.store.cache.groups import Groups
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices
+from bestbefore.policies.models.member_rates import MemberRates
 
 
 def made(backend=None, waiting=None):
@@ -70,6 +71,15 @@ async def test_a_cache_group_gains_what_is_counted_under_its_label():
     assert known.get("example.org", "example.org").updates == {1: 1, 2: 1}
     known.gained("a.example.org", None)
     assert known.get(label, "example.org") is None, "the object may have had another label in the store"
+
+
+async def test_a_contact_without_update_changes_the_rates_of_a_group_and_not_its_counts():
+    known = made()
+    before = await known.read("g", everything, None)
+    known.gained("a.org", GroupCounts({}, {}, MemberRates(1, 9_000_000)))
+    known.gained("a.org", GroupCounts({}, {}, MemberRates(0, 500_000)))
+    after = known.get("g", None)
+    assert (after.rates, after.generation) == (MemberRates(1, 9_500_000), before.generation)
 
 
 async def test_counts_that_are_others_than_was_thought_are_read_again():
