@@ -1,15 +1,26 @@
 """The updates of a group of objects, which AggHist assumes to have similar update patterns."""
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from typing import Self
 
 import numpy as np
 
+from bestbefore.policies.models.hazard.clock import is_weekend
 from bestbefore.policies.models.intensity import HOURLY_S
+from bestbefore.policies.models.member_rates import NAT, MemberRates
 from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
+
+LEVEL_0 = 0.5
+"""What is added to the updates of a member."""
+
+
+def level(updates: int) -> int:
+    """The logarithm of (updates + 0.5) / 0.5, as micro-nats: the share of a member in `Group.levels`."""
+    return round(NAT * math.log((updates + LEVEL_0) / LEVEL_0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +47,13 @@ class Tally:
             i -= 1
         return found
 
+    def at(self, t: float) -> int:
+        """Return the count at t."""
+        return self.totals[bisect_right(self.moments_s, t)]
+
     def between(self, after_s: float, until_s: float) -> int:
         """Return the increase in (after_s, until_s]; after_s <= until_s."""
-        return self.totals[bisect_right(self.moments_s, until_s)] - self.totals[bisect_right(self.moments_s, after_s)]
+        return self.at(until_s) - self.at(after_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +73,19 @@ class Group:
     """The members, each at its t_0."""
     start_offsets_s: Sequence[float]
     """(n + 1,) the sum of t_0 - t_0 of the group over the members that start at one of the first i moments."""
+    weekend: Tally
+    """The updates on Saturdays and Sundays."""
+    levels: Tally | None = None
+    """The sum over the members of `level`, which grows with their updates; None if it is unknown whose updates are."""
+    rates: MemberRates | None = None
+    """The rates of the members as of their last contacts, where histories are observed."""
 
     @classmethod
     def of_updates(cls, times_s: FloatArray, starts_s: Iterable[float], edges_s: Sequence[float] = HOURLY_S) -> Self:
-        """Make a group from the times of all updates of all members, in any order, and the t_0 of each member."""
+        """Make a group from the times of all updates of all members, in any order, and the t_0 of each member.
+
+        It does not know whose the updates are; `of_members` does.
+        """
         times = np.sort(times_s)
         segments = np.searchsorted(np.asarray(edges_s), times % DAY_S, side="right") - 1
         moments = [times[segments == k].tolist() for k in range(len(edges_s) - 1)]
@@ -72,7 +96,18 @@ class Group:
         return cls.of_tallies(edges_s, updates, starts)
 
     @classmethod
-    def of_hours(cls, updates: Mapping[int, int], starts: Mapping[int, int]) -> Self:
+    def of_members(cls, updates_s: Sequence[FloatArray], starts_s: Sequence[float]) -> Self:
+        """Make a group from the times of the updates of each member, ascending, and its t_0."""
+        steps: dict[float, int] = {}
+        for times_s in updates_s:
+            for n, time_s in enumerate(times_s.tolist(), 1):
+                steps[time_s] = steps.get(time_s, 0) + level(n) - level(n - 1)
+        return replace(cls.of_updates(np.concatenate(updates_s), starts_s), levels=Tally.of(steps))
+
+    @classmethod
+    def of_hours(
+        cls, updates: Mapping[int, int], starts: Mapping[int, int], rates: MemberRates | None = None
+    ) -> Self:
         """Make a group from the number of updates, and of members' t_0, in each hour since the epoch.
 
         All events of an hour are taken to happen at the start of the hour.
@@ -80,16 +115,20 @@ class Group:
         by_bin: list[dict[float, int]] = [{} for _ in HOURLY_S[1:]]
         for hour, n in updates.items():
             by_bin[hour % len(by_bin)][hour * HOUR_S] = n
-        return cls.of_tallies(
-            HOURLY_S, tuple(Tally.of(counts) for counts in by_bin), {hour * HOUR_S: n for hour, n in starts.items()}
-        )
+        tallies, starts_s = tuple(Tally.of(counts) for counts in by_bin), {h * HOUR_S: n for h, n in starts.items()}
+        return replace(cls.of_tallies(HOURLY_S, tallies, starts_s), rates=rates)
 
     @classmethod
     def of_tallies(cls, edges_s: Sequence[float], updates: tuple[Tally, ...], starts: Mapping[float, int]) -> Self:
         """Make a group from the updates in each segment, and the number of members whose t_0 is each moment."""
         members = Tally.of(starts)
         offsets = accumulate((s - members.moments_s[0]) * starts[s] for s in members.moments_s)
-        return cls(edges_s, updates, members, [0.0, *offsets])
+        weekend: dict[float, int] = {}
+        for tally in updates:
+            for moment_s, n in zip(tally.moments_s, pairwise(tally.totals), strict=True):
+                if is_weekend(moment_s):
+                    weekend[moment_s] = weekend.get(moment_s, 0) + n[1] - n[0]
+        return cls(edges_s, updates, members, [0.0, *offsets], Tally.of(weekend))
 
     @property
     def since_s(self) -> float | None:
@@ -99,6 +138,23 @@ class Group:
     def counts(self, after_s: float, until_s: float) -> list[int]:
         """N_k: the number of updates of all members in (after_s, until_s] for each segment; after_s <= until_s."""
         return [tally.between(after_s, until_s) for tally in self.updates]
+
+    def weekend_updates(self, after_s: float, until_s: float) -> int:
+        """The updates of all members in (after_s, until_s] on Saturdays and Sundays; after_s <= until_s."""
+        return self.weekend.between(after_s, until_s)
+
+    def rate_per_s(self, t: float) -> float:
+        """The geometric mean of the members' rates at t, updates per second; one a day where it is unknown.
+
+        The rate of a member is (updates + 0.5) / (time observed). Where members have different t_0, the mean of their
+        times is the arithmetic one, so that the cost does not depend on their number.
+        """
+        if self.rates is not None:
+            return self.rates.per_s()
+        members, hours = self.members(t), self.member_hours(-math.inf, t)
+        if self.levels is None or hours <= 0.0:
+            return MemberRates().per_s()
+        return math.exp(self.levels.at(t) / (NAT * members)) * LEVEL_0 * members / (hours * HOUR_S)
 
     def latest_s(self, after_s: float, until_s: float, most: int) -> list[float]:
         """The last `most` updates of all members in (after_s, until_s], descending."""

@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 
+from bestbefore.policies.models.hazard.memory import UpdateMemory, memory_since, updated_at
 from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray, IntArray
 
 
@@ -30,19 +31,23 @@ class History:
     """An update before t_0, from a Last-Modified. It is u_n while no later update is known, and is in no count."""
     folded: tuple[tuple[int, int], ...] = field(default=())
     """Updates older than those of `times_s`: (hours since the epoch, count), ascending."""
+    memory: UpdateMemory | None = None
+    """The memory of what contacts have shown; None where the history is complete, from which it follows."""
     _bins: IntArray = field(init=False, repr=False)
     """(n,) the hour bin of each update, kept because every decision counts by bin."""
+    _memories: list[UpdateMemory] = field(init=False, repr=False, default_factory=list)
+    """The memory at t_0 and after each update, as far as it has been asked for."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_bins", (self.times_s % DAY_S // HOUR_S).astype(np.intp))
 
     @classmethod
     def of(cls, times_s: Iterable[float], since_s: float, last_modified_s: float | None = None,
-           folded: Iterable[tuple[int, int]] = ()) -> Self:
+           folded: Iterable[tuple[int, int]] = (), memory: UpdateMemory | None = None) -> Self:
         """Make a history from updates in any order, with or without repetitions; those before `since_s` are dropped."""
         given = times_s if isinstance(times_s, np.ndarray) else list(times_s)
         times = np.unique(np.asarray(given, dtype=np.float64))
-        return cls(times[times >= since_s], float(since_s), last_modified_s, tuple(sorted(folded)))
+        return cls(times[times >= since_s], float(since_s), last_modified_s, tuple(sorted(folded)), memory)
 
     def last_update_s(self, t: float) -> float | None:
         """u_n, the latest update up to t, a Last-Modified included; None if none is known."""
@@ -86,6 +91,21 @@ class History:
             if after_s < hour * HOUR_S <= until_s:
                 counts[hour % BINS] += n
         return counts
+
+    def memory_at(self, t: float) -> UpdateMemory:
+        """The memory of the updates, as of the last one up to t; see `memory`."""
+        if self.memory is not None:
+            return self.memory
+        folded_s = [hour * HOUR_S for hour, n in self.folded for _ in range(n) if hour * HOUR_S <= t]
+        seen = len(folded_s) + int(self.times_s.searchsorted(t, side="right"))
+        memories = self._memories
+        if not memories:
+            memories.append(memory_since(self.since_s))
+        while len(memories) <= seen:
+            n = len(memories) - 1
+            update_s = folded_s[n] if n < len(folded_s) else float(self.times_s[n - len(folded_s)])
+            memories.append(updated_at(memories[-1], update_s, update_s))
+        return memories[seen]
 
     def _between(self, after_s: float, until_s: float) -> tuple[int, int]:
         """The slice of `times_s` in (after_s, until_s]: the first index, and the index after the last."""

@@ -3,6 +3,8 @@
 import math
 from typing import NamedTuple
 
+from bestbefore.policies.models.demand import CopyDemand, first_request
+from bestbefore.policies.models.hazard.memory import UpdateMemory, memory_since
 from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
 from bestbefore.replay.kernels.arrays.histories import PackedHistories
@@ -101,3 +103,15 @@ class CompleteFeatures(NamedTuple):
         for i in range(gaps):
             self.by_bin.gaps_s[i] = times_s[end - 1 - i] - times_s[end - 2 - i]
         return gaps
+
+    def group_weekend_updates(self) -> int:
+        return 0  # a policy that reads this is replayed by the plain engine
+
+    def group_rate_per_s(self) -> float:
+        return math.nan
+
+    def update_memory(self) -> UpdateMemory:
+        return memory_since(self.t)
+
+    def demand(self) -> CopyDemand:
+        return first_request(self.t)

@@ -3,6 +3,8 @@
 import math
 from typing import NamedTuple
 
+from bestbefore.policies.models.demand import CopyDemand, first_request
+from bestbefore.policies.models.hazard.memory import UpdateMemory, memory_since
 from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
 from bestbefore.replay.kernels.arrays.membership import hours_observed
 from bestbefore.replay.kernels.arrays.tallies import keep_after, set_counts
@@ -100,3 +102,15 @@ class ObservedFeatures(NamedTuple):
                 later_s = hours.times_s[place]
             place -= 1
         return min(max(gaps, 0), RECENT_GAPS)
+
+    def group_weekend_updates(self) -> int:
+        return 0  # a policy that reads this is replayed by the plain engine
+
+    def group_rate_per_s(self) -> float:
+        return math.nan
+
+    def update_memory(self) -> UpdateMemory:
+        return memory_since(self.t)
+
+    def demand(self) -> CopyDemand:
+        return first_request(self.t)

@@ -14,8 +14,14 @@ from bestbefore.policies.validation.table import POLICIES
 type AnyRule = Rule | RuleWithFallback
 
 
+PLAIN_ONLY = Needs.MEMORY | Needs.DEMAND
+"""Features that only the plain engine has."""
+
+
 def rule_of(policy: Policy) -> AnyRule | None:
     """The rule of a policy and its bounds; None for a policy that is not a function of features."""
+    if PLAIN_ONLY & policy.needs:
+        return None
     if isinstance(policy, Bounded):
         return policy.rule
     return Rule(policy, policy.keeps_state) if isinstance(policy, Formula) else None

@@ -64,7 +64,7 @@ class CompleteHistories:
         for name, history in histories.items():
             members.setdefault(grouping.group_of(name), []).append(history)
         groups = {
-            name: Group.of_updates(np.concatenate([h.times_s for h in group]), [h.since_s for h in group])
+            name: Group.of_members([h.times_s for h in group], [h.since_s for h in group])
             for name, group in members.items()
         }
         return cls(histories, groups, grouping)

@@ -3,6 +3,8 @@
 import math
 from dataclasses import dataclass, field
 
+from bestbefore.policies.models.demand import CopyDemand, first_request, requested
+from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.policy import ContactOutcome, Policy
 from bestbefore.policies.validation.machinery.verdict import Verdict
 from bestbefore.replay.simulate.counts import Counts
@@ -31,11 +33,18 @@ class _Object:
     """The time of its latest update so far."""
     copies: dict[str, CachedCopy] = field(default_factory=dict)
     """The copies by partition of the cache."""
+    demands: dict[str, CopyDemand] = field(default_factory=dict)
+    """The requests for each copy, if the policy reads them."""
     misses: int = 0
     hits: int = 0
     stale_hits: int = 0
     validations: int = 0
     unnecessary: int = 0
+
+    def request(self, partition: str, r: float) -> None:
+        """Count a request for a copy."""
+        before = self.demands.get(partition)
+        self.demands[partition] = first_request(r) if before is None else requested(before, r)
 
     def counts(self) -> Counts:
         return Counts(self.misses, self.hits, self.stale_hits, self.validations, self.unnecessary)
@@ -56,6 +65,7 @@ def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> d
     """
     known = scenario.histories_for(policy)
     partition_of = scenario.cache.partition_of
+    counts_requests = Needs.DEMAND in policy.needs
     objects = {name: _Object() for name in scenario.known.histories}
     updates = scenario.updates.rows()
     update = next(updates, None)
@@ -66,6 +76,8 @@ def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> d
         object_ = objects[name]
         partition = partition_of(client)
         copy = object_.copies.get(partition)
+        if counts_requests:
+            object_.request(partition, r)
         outcome = None
         if copy is None:
             object_.misses += 1
@@ -80,5 +92,6 @@ def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> d
             if copy.verdict.state is not None:
                 outcome = ContactOutcome(copy.verdict.state, changed)
         history, group = known.contact(name, r)
-        object_.copies[partition] = CachedCopy(r, policy.verdict(history, group, r, outcome))
+        verdict = policy.verdict(history, group, r, outcome, object_.demands.get(partition))
+        object_.copies[partition] = CachedCopy(r, verdict)
     return {name: object_.counts() for name, object_ in objects.items()}

@@ -25,6 +25,7 @@ from drawn import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bestbefore.policies.models.demand import CopyDemand
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.machinery.policy import ContactOutcome, Policy
@@ -56,9 +57,14 @@ class Recorded:
             yield row
 
     def verdict(
-        self, history: History, group: Group | None, t: float, outcome: ContactOutcome | None = None
+        self,
+        history: History,
+        group: Group | None,
+        t: float,
+        outcome: ContactOutcome | None = None,
+        demand: CopyDemand | None = None,
     ) -> Verdict:
-        verdict = self.policy.verdict(history, group, t, outcome)
+        verdict = self.policy.verdict(history, group, t, outcome, demand)
         self.decisions.append((self.rows[-1], verdict.expiry_s))
         return verdict
 

@@ -25,6 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.addon.engine import learning as live
+from bestbefore.policies.models.demand import CopyDemand
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.machinery.features import Needs
@@ -65,9 +66,14 @@ class Recorded:
         self.decisions: Decisions = []
 
     def verdict(
-        self, history: History, group: Group | None, t: float, outcome: ContactOutcome | None = None
+        self,
+        history: History,
+        group: Group | None,
+        t: float,
+        outcome: ContactOutcome | None = None,
+        demand: CopyDemand | None = None,
     ) -> Verdict:
-        verdict = self.policy.verdict(history, group, t, outcome)
+        verdict = self.policy.verdict(history, group, t, outcome, demand)
         self.decisions.append((t, verdict.expiry_s))
         return verdict
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
+from bestbefore.policies.models.demand import CopyDemand
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
 from bestbefore.policies.units import DAY_S
@@ -142,11 +143,18 @@ class Bounded:
         return self.policy.needs
 
     def verdict(
-        self, history: History, group: Group | None, t: float, outcome: ContactOutcome | None = None
+        self,
+        history: History,
+        group: Group | None,
+        t: float,
+        outcome: ContactOutcome | None = None,
+        demand: CopyDemand | None = None,
     ) -> Verdict:
         rule = self.rule
         state, changed = (math.nan, False) if outcome is None else (outcome.state, outcome.changed)
-        features = HistoryFeatures(history, group, t, state, changed, rule.history_window_s, rule.least_exposure_h)
+        features = HistoryFeatures(
+            history, group, t, state, changed, rule.history_window_s, rule.least_exposure_h, demand
+        )
         return verdict_of(self.policy, rule.decide(features))
 
     def _rule(self) -> Rule | RuleWithFallback:

@@ -9,6 +9,8 @@ from collections.abc import MutableSequence, Sequence
 from enum import Flag
 from typing import NamedTuple, Protocol, Self
 
+from bestbefore.policies.models.demand import CopyDemand
+from bestbefore.policies.models.hazard.memory import UpdateMemory
 from bestbefore.policies.models.intensity import HOURLY_S
 
 RECENT_GAPS = 32
@@ -27,6 +29,10 @@ class Needs(Flag):
     """The state that the policy kept for this copy, and whether the object has changed since."""
     FUTURE = 8
     """Updates after t, which only a replay knows."""
+    MEMORY = 16
+    """The memory of the object's updates."""
+    DEMAND = 32
+    """The requests for the copy."""
 
 
 class ByBin(NamedTuple):
@@ -157,4 +163,23 @@ class Features(Protocol):
 
     def set_group_gaps(self) -> int:
         """As `set_gaps` for the updates of all members of the group; updates at one instant have gaps of 0."""
+        ...
+
+    def group_weekend_updates(self) -> int:
+        """The number of counted updates of all members on Saturdays and Sundays."""
+        ...
+
+    def group_rate_per_s(self) -> float:
+        """The geometric mean of the members' rates, updates per second; one a day for a group without members.
+
+        The rate of a member is (updates + 0.5) / (time observed).
+        """
+        ...
+
+    def update_memory(self) -> UpdateMemory:
+        """The memory of the object's updates, as of the last one up to t; it is the same in any history window."""
+        ...
+
+    def demand(self) -> CopyDemand:
+        """The requests for the copy, the one at t included."""
         ...

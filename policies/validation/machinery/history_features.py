@@ -2,15 +2,18 @@
 
 import math
 
+from bestbefore.policies.models.demand import CopyDemand, first_request
 from bestbefore.policies.models.group import Group
+from bestbefore.policies.models.hazard.memory import UpdateMemory
 from bestbefore.policies.models.history import History
+from bestbefore.policies.models.member_rates import MemberRates
 from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
 
 
 class HistoryFeatures:
     """The features at t from a history and a group; `Features` documents the methods."""
 
-    __slots__ = ("_after_s", "_by_bin", "_group", "_history", "changed", "least_exposure_h", "state", "t")
+    __slots__ = ("_after_s", "_by_bin", "_demand", "_group", "_history", "changed", "least_exposure_h", "state", "t")
 
     def __init__(
         self,
@@ -21,11 +24,13 @@ class HistoryFeatures:
         changed: bool = False,
         window_s: float = math.inf,
         least_exposure_h: float = 0.0,
+        demand: CopyDemand | None = None,
     ) -> None:
         self.t = t
         self.state = state
         self.changed = changed
         self.least_exposure_h = least_exposure_h
+        self._demand = demand
         self._history = history
         self._group = group
         self._after_s = t - window_s
@@ -94,6 +99,18 @@ class HistoryFeatures:
 
     def set_group_gaps(self) -> int:
         return 0 if self._group is None else self._set_gaps(self._group)
+
+    def group_weekend_updates(self) -> int:
+        return 0 if self._group is None else self._group.weekend_updates(self._after_s, self.t)
+
+    def group_rate_per_s(self) -> float:
+        return MemberRates().per_s() if self._group is None else self._group.rate_per_s(self.t)
+
+    def update_memory(self) -> UpdateMemory:
+        return self._history.memory_at(self.t)
+
+    def demand(self) -> CopyDemand:
+        return first_request(self.t) if self._demand is None else self._demand
 
     def _set_gaps(self, of: History | Group) -> int:
         latest_s = of.latest_s(self._after_s, self.t, RECENT_GAPS + 1)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+from bestbefore.policies.models.demand import CopyDemand
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.machinery.features import Features, Needs
@@ -42,7 +43,12 @@ class Policy(Protocol):
         ...
 
     def verdict(
-        self, history: History, group: Group | None, t: float, outcome: ContactOutcome | None = None
+        self,
+        history: History,
+        group: Group | None,
+        t: float,
+        outcome: ContactOutcome | None = None,
+        demand: CopyDemand | None = None,
     ) -> Verdict:
         """The verdict for a copy that is current at t >= t_0. Updates after t are not read.
 
@@ -50,6 +56,9 @@ class Policy(Protocol):
 
         `outcome` is the outcome of the last verdict for this copy; None for a copy that has just been stored, and for a
         policy without state. Only a policy that needs outcomes reads it.
+
+        `demand` is the requests for the copy up to t, that at t included; None counts as one request, at t. Only a
+        policy that needs it reads it.
         """
         ...
 
@@ -89,13 +98,18 @@ class Formula:
         raise NotImplementedError
 
     def verdict(
-        self, history: History, group: Group | None, t: float, outcome: ContactOutcome | None = None
+        self,
+        history: History,
+        group: Group | None,
+        t: float,
+        outcome: ContactOutcome | None = None,
+        demand: CopyDemand | None = None,
     ) -> Verdict:
         """Return the verdict at t; see `Policy.verdict`."""
         if outcome is None:
-            features = HistoryFeatures(history, group, t)
+            features = HistoryFeatures(history, group, t, demand=demand)
         else:
-            features = HistoryFeatures(history, group, t, outcome.state, outcome.changed)
+            features = HistoryFeatures(history, group, t, outcome.state, outcome.changed, demand=demand)
         return verdict_of(self, self.decide(features))
 
 

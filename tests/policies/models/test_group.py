@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.policies.models.group import Group
+from bestbefore.policies.models.hazard.clock import is_weekend
 from bestbefore.policies.models.history import History
+from bestbefore.policies.models.member_rates import MemberRates
 
 HOUR = 3600.0
 DAY = 86400.0
@@ -79,3 +81,27 @@ def test_updates_count_in_unequal_segments_of_the_day_too() -> None:
     times = np.array([6.9 * HOUR, 7 * HOUR, 23 * HOUR, DAY])
     group = Group.of_updates(times, [0.0], night_and_day)
     assert group.counts(-math.inf, DAY) == [2, 2]
+
+
+@given(members, st.integers(-1, 11 * 86400), st.integers(-1, 11 * 86400))
+@few
+def test_updates_at_weekends_are_counted_apart(times: list[list[float]], a: int, b: int) -> None:
+    a, b = sorted((a, b))
+    group = of(*times)
+    assert group.weekend_updates(a, b) == sum(is_weekend(u) for t in times for u in t if a < u <= b)
+
+
+@given(members, st.integers(1, 11 * 86400))
+@few
+def test_the_rate_is_the_geometric_mean_over_the_members(times: list[list[float]], t: int) -> None:
+    histories = [History.of(each, 0.0).times_s for each in times]
+    rates = [(int((u <= t).sum()) + 0.5) / t for u in histories]
+    expected = math.exp(sum(map(math.log, rates)) / len(rates))
+    assert Group.of_members(histories, [0.0] * len(histories)).rate_per_s(t) == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_rate_is_one_a_day_where_none_is_known() -> None:
+    assert Group.of_hours({}, {}).rate_per_s(DAY) == 1 / DAY
+    assert Group.of_members([np.empty(0)], [50.0]).rate_per_s(50.0) == 1 / DAY
+    rates = MemberRates(1, 0)
+    assert Group.of_hours({}, {}, rates).rate_per_s(DAY) == rates.per_s()

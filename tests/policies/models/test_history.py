@@ -1,6 +1,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bestbefore.policies.models.hazard.memory import memory_since, updated_at
 from bestbefore.policies.models.history import History
 from bestbefore.policies.units import DAY_S, HOUR_S
 
@@ -87,3 +88,25 @@ def test_the_latest_updates_come_last_one_first() -> None:
     folded = History.of([9 * HOUR_S], 0.0, folded=[(1, 1), (2, 3)])
     assert folded.latest_s(0.0, 10 * HOUR_S, 9) == [9 * HOUR_S, 2 * HOUR_S, 2 * HOUR_S, 2 * HOUR_S, HOUR_S]
     assert folded.latest_s(HOUR_S, 10 * HOUR_S, 2) == [9 * HOUR_S, 2 * HOUR_S]
+
+
+def test_the_memory_of_a_complete_history_is_that_of_its_updates_in_order() -> None:
+    history = History.of([5000.0, 9000.0, 20_000.0], 1000.0)
+    expected = memory_since(1000.0)
+    assert history.memory_at(4999.0) == expected
+    for update_s in (5000.0, 9000.0):
+        expected = updated_at(expected, update_s, update_s)
+    assert history.memory_at(15_000.0) == expected
+    assert history.memory_at(5000.0).updates == 1.0
+
+
+def test_folded_updates_are_remembered_at_the_starts_of_their_hours() -> None:
+    expected = memory_since(0.0)
+    for update_s in (HOUR_S, HOUR_S, 5 * HOUR_S, 30_000.0):
+        expected = updated_at(expected, update_s, update_s)
+    assert History.of([30_000.0], 0.0, folded=[(5, 1), (1, 2)]).memory_at(40_000.0) == expected
+
+
+def test_the_memory_of_contacts_is_taken_as_it_is() -> None:
+    memory = updated_at(memory_since(0.0), 700.0, 300.0)
+    assert History.of([700.0], 0.0, memory=memory).memory_at(800.0) is memory

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from bestbefore.policies.models.demand import CopyDemand
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.machinery.features import Needs
@@ -30,7 +31,12 @@ class Hasty:
     needs = Needs.NONE
 
     def verdict(
-        self, history: History, group: Group | None, t: float, outcome: ContactOutcome | None = None
+        self,
+        history: History,
+        group: Group | None,
+        t: float,
+        outcome: ContactOutcome | None = None,
+        demand: CopyDemand | None = None,
     ) -> Verdict:
         return Verdict(t + 15.0, "fixed")
 

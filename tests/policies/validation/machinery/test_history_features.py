@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 
+from bestbefore.policies.models.demand import first_request, requested
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.machinery.features import RECENT_GAPS
@@ -60,3 +61,15 @@ def test_segments_are_those_of_the_group() -> None:
     assert known.set_group_counts() == 3
     assert known.by_bin.counts == [1, 2]
     assert known.by_bin.group_edges_s == [0.0, DAY / 2, DAY]
+
+
+def test_without_a_group_or_requests_the_least_is_assumed() -> None:
+    known = HistoryFeatures(KNOWN, None, DAY)
+    assert (known.group_weekend_updates(), known.group_rate_per_s()) == (0, 1 / DAY)
+    assert known.demand() == first_request(DAY)
+    asked = requested(first_request(0.0), DAY)
+    assert HistoryFeatures(KNOWN, None, DAY, demand=asked).demand() is asked
+
+
+def test_the_memory_reaches_beyond_the_history_window() -> None:
+    assert HistoryFeatures(KNOWN, None, DAY, window_s=1.0).update_memory() == KNOWN.memory_at(DAY)

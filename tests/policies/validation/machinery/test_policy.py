@@ -89,9 +89,14 @@ ASKED_FOR_BY = {
     Needs.COUNTS: {
         "counted_updates", "updates_within", "oldest_within_s", "set_counts", "set_counts_before", "set_gaps",
     },
-    Needs.GROUP: {"set_group_counts", "group_since_s", "member_hours", "set_group_gaps"},
+    Needs.GROUP: {
+        "set_group_counts", "group_since_s", "member_hours", "set_group_gaps", "group_weekend_updates",
+        "group_rate_per_s",
+    },
     Needs.OUTCOME: {"state", "changed"},
     Needs.FUTURE: {"next_update_s"},
+    Needs.MEMORY: {"update_memory"},
+    Needs.DEMAND: {"demand"},
 }
 
 
