@@ -8,12 +8,14 @@ import click
 from bestbefore.addon.config.domain_sections import LIVE_POLICIES
 from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS
 from bestbefore.policies.validation.machinery.spec import params, spec_text, value_text
-from bestbefore.policies.validation.table import POLICIES
+from bestbefore.policies.validation.table import POLICIES, forms_of
 
 
 @click.command("policies")
 def command() -> None:
     """List the validation policies: each as a SPEC with all its parameters at their defaults, and what it does.
+
+    After `or` follow the parameters that a policy can have in place of these.
 
     Durations take s, m, h or d; bare numbers are seconds. Each policy takes the keys of the last line too.
     """
@@ -22,11 +24,13 @@ def command() -> None:
 
 
 def lines() -> Iterator[str]:
-    """Yield two lines for each policy, and one for the bounds that apply to all of them in a proxy."""
+    """Yield the lines of each policy, and one for the bounds that apply to all of them in a proxy."""
     for name, policy in POLICIES.items():
         yield spec_text(name, params(policy()))
         only = "" if name in LIVE_POLICIES else " (In replays only.)"
         yield f"    {_first_line(policy)}{only}"
+        for form in forms_of(name)[1:]:
+            yield f"  or {spec_text(name, params(form()))}"
     bounds = ",".join(f"{key}={value_text('ttl', key, value)}" for key, value in LIVE_DEFAULTS.items())
     yield f"each, with these defaults while a proxy runs and none in a replay:\n    {bounds}"
 

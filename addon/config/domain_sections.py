@@ -12,8 +12,9 @@ from bestbefore.addon.config.values import Reader
 from bestbefore.addon.rules import OBEY, OVERRIDABLE, DomainRule, HostPattern, LearnWithoutValidator, Pattern, Rules
 from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS, Bounded
 from bestbefore.policies.validation.machinery.features import Needs
-from bestbefore.policies.validation.machinery.spec import make_policy, params
-from bestbefore.policies.validation.table import POLICIES
+from bestbefore.policies.validation.machinery.policy import Formula
+from bestbefore.policies.validation.machinery.spec import go_together, make_policy, params
+from bestbefore.policies.validation.table import POLICIES, forms_of
 
 DEFAULT_POLICY = "indttl"
 
@@ -22,10 +23,17 @@ _WHY_NOT_LIVE: Mapping[Needs, str] = {
     Needs.FUTURE: "it can only be replayed, since it knows the future",
 }
 
-LIVE_POLICIES = tuple(name for name, policy in POLICIES.items() if not any(n in policy.needs for n in _WHY_NOT_LIVE))
+
+def _is_live(policy: type[Formula]) -> bool:
+    return not any(need in policy.needs for need in _WHY_NOT_LIVE)
+
+
+LIVE_POLICIES = tuple(name for name, policy in POLICIES.items() if _is_live(policy))
 """The policies that can be used by the proxy."""
 
-PARAMETERS = frozenset(key for name in LIVE_POLICIES for key in params(make_policy(name, {})))
+PARAMETERS = frozenset(
+    key for name in LIVE_POLICIES for form in forms_of(name) if _is_live(form) for key in params(form())
+)
 """The parameters of all these policies. A rule that names a policy takes none of them from [default]."""
 
 BOUNDS = frozenset(LIVE_DEFAULTS)
@@ -87,9 +95,15 @@ class _Choice:
         own = {key: table[key] for key in table if key in PARAMETERS}
         return _Choice(
             table.get("policy", self.name),
-            own if "policy" in table else {**self.parameters, **own},
+            own if "policy" in table else {**self._parameters_beside(own), **own},
             {**self.bounds, **{key: table[key] for key in table if key in BOUNDS}},
         )
+
+    def _parameters_beside(self, own: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The parameters that `own` does not exclude, as a price excludes a theta."""
+        return {
+            key: value for key, value in self.parameters.items() if all(go_together(self.name, key, k) for k in own)
+        }
 
     def make(self) -> Bounded:
         """Create the policy. Raises ValueError as `make_policy` does."""

@@ -19,7 +19,7 @@ from bestbefore.policies.validation.rules.agghist import AggHist
 from bestbefore.policies.validation.rules.indagg import IndAgg
 from bestbefore.policies.validation.rules.indhist import IndHist
 from bestbefore.policies.validation.rules.indttl import IndTtl
-from bestbefore.policies.validation.rules.ttl import Ttl
+from bestbefore.policies.validation.rules.ttl import MassTtl, Ttl
 
 POLICIES: Mapping[str, type[Formula]] = {
     Ttl.name: Ttl,
@@ -40,3 +40,13 @@ POLICIES: Mapping[str, type[Formula]] = {
     Pid.name: Pid,
     GroupGap.name: GroupGap,
 }
+
+OTHER_FORMS: Mapping[str, tuple[type[Formula], ...]] = {
+    Ttl.name: (MassTtl,),
+}
+"""The classes of the same name whose tolerance is another: the keys of a SPEC choose among them."""
+
+
+def forms_of(name: str) -> tuple[type[Formula], ...]:
+    """The classes of the policies of this name, that of its default parameters first."""
+    return POLICIES[name], *OTHER_FORMS.get(name, ())

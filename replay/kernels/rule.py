@@ -9,7 +9,7 @@ from bestbefore.policies.validation.machinery.bounds import Bounded, Rule, RuleW
 from bestbefore.policies.validation.machinery.fallback import GROUP_MEMBER
 from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.policy import Formula, Policy
-from bestbefore.policies.validation.table import POLICIES
+from bestbefore.policies.validation.table import POLICIES, forms_of
 
 type AnyRule = Rule | RuleWithFallback
 
@@ -56,9 +56,9 @@ def parameters_of(policy: type[Formula]) -> Any:
     """
     if policy in _PARAMETERS_OF:
         return _PARAMETERS_OF[policy]
-    made = namedtuple(policy.name, ["_", *(field.name for field in fields(policy))], rename=True)  # type: ignore[misc,arg-type]
+    made = namedtuple(policy.__name__, ["_", *(field.name for field in fields(policy))], rename=True)  # type: ignore[misc,arg-type]
     made.__module__ = __name__
-    made.__qualname__ = policy.name
+    made.__qualname__ = policy.__name__
     _PARAMETERS_OF[policy] = made
     return made
 
@@ -67,6 +67,7 @@ _PARAMETERS_OF: dict[type[Formula], Any] = {}
 
 
 def __getattr__(name: str) -> Any:
-    if name in POLICIES:
-        return parameters_of(POLICIES[name])
+    for form in (form for policy in POLICIES for form in forms_of(policy)):
+        if form.__name__ == name:
+            return parameters_of(form)
     raise AttributeError(name)

@@ -6,8 +6,9 @@ key `window`, whose value is a duration. The value of `fallback` is rules joined
 
 import difflib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import fields
+from itertools import combinations
 from typing import Any
 
 from bestbefore.policies.units import DAY_S, HOUR_S
@@ -16,7 +17,7 @@ from bestbefore.policies.validation.machinery.fallback import Fallback, GroupMem
 from bestbefore.policies.validation.machinery.policy import Formula, Policy
 from bestbefore.policies.validation.rules.indhist import IndHist
 from bestbefore.policies.validation.rules.ttl import Ttl
-from bestbefore.policies.validation.table import POLICIES
+from bestbefore.policies.validation.table import POLICIES, forms_of
 
 Value = str | float | Sequence[str]
 """The value of a parameter before parsing: text, a number (for a duration, seconds), or a list of names."""
@@ -50,16 +51,37 @@ def make_policy(name: str, params: Mapping[str, Value]) -> Formula | Bounded:
     policy_class = POLICIES.get(name)
     if policy_class is None:
         raise ValueError(unknown_name("policy", name, POLICIES))
-    own, bounds = _fields_by_key(policy_class), _fields_by_key(Bounded)
-    for key in params:
-        if key not in own and key not in bounds:
-            raise ValueError(unknown_name(f"parameter of {name}", key, [*own, *bounds]))
+    bounds = _fields_by_key(Bounded)
+    policy_class = form_with(name, params.keys() - bounds.keys())
+    own = _fields_by_key(policy_class)
     policy = policy_class(**{own[key]: _number(key, own[key], value) for key, value in params.items() if key in own})
     bounded = {key: value for key, value in params.items() if key in bounds}
     if not bounded:
         return policy
     rules = _fallback_rules(bounded.pop("fallback"), policy) if "fallback" in bounded else None
     return Bounded(policy, fallback=rules, **{bounds[k]: _number(k, bounds[k], v) for k, v in bounded.items()})
+
+
+def form_with(name: str, keys: Set[str]) -> type[Formula]:
+    """The class of the policy of this name that has these parameters, the keys of a SPEC without bounds.
+
+    Raises ValueError for a key that none has, with the nearest known one, and for keys that exclude each other.
+    """
+    forms = forms_of(name)
+    for form in forms:
+        if keys <= _fields_by_key(form).keys():
+            return form
+    known = dict.fromkeys(key for form in forms for key in _fields_by_key(form))
+    for key in sorted(keys):
+        if key not in known:
+            raise ValueError(unknown_name(f"parameter of {name}", key, [*known, *_fields_by_key(Bounded)]))
+    one, other = next(pair for pair in combinations(known, 2) if keys >= {*pair} and not go_together(name, *pair))
+    raise ValueError(f"{one} and {other} exclude each other: expected one of them")
+
+
+def go_together(name: str, key: str, other: str) -> bool:
+    """Whether a policy of this name may have both of these parameters."""
+    return any({key, other} <= _fields_by_key(form).keys() for form in forms_of(name))
 
 
 def params(policy: Policy) -> dict[str, float | str | list[str]]:
@@ -92,7 +114,7 @@ def value_text(name: str, key: str, value: Value) -> str:
         return value
     if isinstance(value, Sequence):
         return "+".join(value) or "none"
-    field = {**_fields_by_key(Bounded), **_fields_by_key(POLICIES[name])}[key]
+    field = _fields_by_key(Bounded).get(key) or _fields_by_key(form_with(name, {key}))[key]
     return duration_text(value) if field.endswith("_s") else f"{value:.12g}"
 
 

@@ -4,17 +4,17 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bestbefore.policies.models.intensity import first_passage_s
 from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.estimates import set_group_pattern, set_joined_group_pattern
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_range
+from bestbefore.policies.validation.machinery.tolerance import Mass
 from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 
-def agghist_expiry_s(features: Features, theta: float, segment_penalty: float) -> float:
-    """The first t' with Lambda(t, t') >= theta under the group's pattern scaled to the object's rate."""
+def agghist_expiry_s(features: Features, tolerance: Mass, segment_penalty: float) -> float:
+    """The moment at which the group's pattern, scaled to the object's rate, has reached what is tolerated."""
     hours = (features.t - features.observed_since_s()) / HOUR_S
     updates = features.counted_updates()
     if updates == 0 or hours <= 0.0:
@@ -22,13 +22,11 @@ def agghist_expiry_s(features: Features, theta: float, segment_penalty: float) -
     group_updates = features.set_group_counts()
     if group_updates == 0 or features.group_since_s() >= features.t:
         return math.inf
-    # lambda_k = (n_o / h_o) * s_k has the mass theta when the pattern s_k has the mass theta / (n_o / h_o).
-    share = theta / (updates / hours)
     if segment_penalty == 0.0:
         set_group_pattern(features, group_updates)
-        return first_passage_s(features.by_bin.group_edges_s, features.by_bin.rates, features.t, share)
+        return tolerance.passage_s(features, features.by_bin.group_edges_s, features.by_bin.rates, updates / hours)
     segments = set_joined_group_pattern(features, group_updates, segment_penalty)
-    return first_passage_s(features.by_bin.edges_s, features.by_bin.rates[:segments], features.t, share)
+    return tolerance.passage_s(features, features.by_bin.edges_s, features.by_bin.rates[:segments], updates / hours)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,4 +56,4 @@ class AggHist(Formula):
         check_range("segment_penalty", self.segment_penalty)
 
     def decide(self, features: Features) -> Decision:
-        return expires(agghist_expiry_s(features, self.theta, self.segment_penalty))
+        return expires(agghist_expiry_s(features, Mass(self.theta), self.segment_penalty))

@@ -6,6 +6,7 @@ from typing import ClassVar
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_range
+from bestbefore.policies.validation.machinery.tolerance import Mass
 from bestbefore.policies.validation.machinery.verdict import Decision, expires_by
 from bestbefore.policies.validation.rules.agghist import AggHist, agghist_expiry_s
 from bestbefore.policies.validation.rules.indhist import IndHist, indhist_expiry_s
@@ -44,5 +45,5 @@ class IndAgg(Formula):
 
     def decide(self, features: Features) -> Decision:
         if follows_group(features, self.threshold):
-            return expires_by(0, agghist_expiry_s(features, self.theta, 0.0))
-        return expires_by(1, indhist_expiry_s(features, self.theta))
+            return expires_by(0, agghist_expiry_s(features, Mass(self.theta), 0.0))
+        return expires_by(1, indhist_expiry_s(features, Mass(self.theta)))

@@ -3,18 +3,18 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bestbefore.policies.models.intensity import first_passage_s
 from bestbefore.policies.validation.machinery.estimates import set_own_rates
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_range
+from bestbefore.policies.validation.machinery.tolerance import Mass
 from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 
-def indhist_expiry_s(features: Features, theta: float) -> float:
-    """The first t' with Lambda(t, t') >= theta under the object's own hourly rates."""
+def indhist_expiry_s(features: Features, tolerance: Mass) -> float:
+    """The moment at which the object's own hourly rates have reached what is tolerated."""
     set_own_rates(features)
-    return first_passage_s(features.by_bin.hourly_s, features.by_bin.rates, features.t, theta)
+    return tolerance.passage_s(features, features.by_bin.hourly_s, features.by_bin.rates, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,4 +39,4 @@ class IndHist(Formula):
         check_range("theta", self.theta)
 
     def decide(self, features: Features) -> Decision:
-        return expires(indhist_expiry_s(features, self.theta))
+        return expires(indhist_expiry_s(features, Mass(self.theta)))

@@ -10,6 +10,7 @@ from bestbefore.policies.validation.machinery.estimates import expected_within
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_range
+from bestbefore.policies.validation.machinery.tolerance import Mass
 from bestbefore.policies.validation.machinery.verdict import Decision, expires_by
 from bestbefore.policies.validation.rules.indhist import IndHist, indhist_expiry_s
 from bestbefore.policies.validation.rules.ttl import Ttl, ttl_expiry_s
@@ -61,4 +62,4 @@ class IndTtl(Formula):
     def decide(self, features: Features) -> Decision:
         if self.threshold < math.inf and in_burst(features, self.window_s, self.threshold):
             return expires_by(0, ttl_expiry_s(features, self.alpha))
-        return expires_by(1, indhist_expiry_s(features, self.theta))
+        return expires_by(1, indhist_expiry_s(features, Mass(self.theta)))

@@ -7,15 +7,22 @@ from typing import ClassVar
 from bestbefore.policies.validation.machinery.features import Features
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_range
+from bestbefore.policies.validation.machinery.tolerance import Mass
 from bestbefore.policies.validation.machinery.verdict import Decision, expires
+
+LARGEST_THETA = 700.0
+"""The largest theta, since e^710 is beyond the numbers."""
+
+
+def quiet_since_s(features: Features) -> float:
+    """u_n, or t_0 if no update is known."""
+    last_s = features.last_update_s()
+    return features.known_since_s() if math.isnan(last_s) else last_s
 
 
 def ttl_expiry_s(features: Features, alpha: float) -> float:
     """t + alpha * (t - u_n)."""
-    last_s = features.last_update_s()
-    if math.isnan(last_s):
-        last_s = features.known_since_s()
-    return features.t + alpha * (features.t - last_s)
+    return features.t + alpha * (features.t - quiet_since_s(features))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +42,22 @@ class Ttl(Formula):
 
     def decide(self, features: Features) -> Decision:
         return expires(ttl_expiry_s(features, self.alpha))
+
+
+@dataclass(frozen=True, slots=True)
+class MassTtl(Formula):
+    """`Ttl` with alpha = e^theta - 1: a copy stays fresh until theta updates are expected at the rate 1 / (t' - u_n).
+
+    This is the hazard of an object that is the less likely to change the longer it has not.
+    """
+
+    name: ClassVar[str] = Ttl.name
+
+    theta: float = 0.1
+    """The tolerated mass of expected updates, 0 or more."""
+
+    def __post_init__(self) -> None:
+        check_range("theta", self.theta, most=LARGEST_THETA)
+
+    def decide(self, features: Features) -> Decision:
+        return expires(Mass(self.theta).waning_passage_s(features, quiet_since_s(features)))

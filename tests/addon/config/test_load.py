@@ -18,7 +18,7 @@ from bestbefore.addon.config.settings import Address, Settings
 from bestbefore.policies.validation.rules.agghist import AggHist
 from bestbefore.policies.validation.rules.indagg import IndAgg
 from bestbefore.policies.validation.rules.indttl import IndTtl
-from bestbefore.policies.validation.rules.ttl import Ttl
+from bestbefore.policies.validation.rules.ttl import MassTtl, Ttl
 
 HOUR_S, DAY_S = 3600.0, 86400.0
 
@@ -170,6 +170,12 @@ def test_a_rule_that_names_no_policy_changes_single_parameters(load: Load) -> No
     policy = load(INHERITANCE).rules.rule_for("theta.org", "/").policy
     assert policy.policy == IndAgg(theta=0.05, threshold=0.7)
     assert (policy.min_ttl_s, policy.max_ttl_s) == (60, 6 * HOUR_S)
+
+
+def test_a_rule_inherits_no_parameter_that_its_own_exclude(load: Load) -> None:
+    given = '[default]\npolicy = "ttl"\nalpha = 0.2\nmax_ttl = "1h"\n[[domain]]\nmatch = "a"\ntheta = 0.3\n'
+    policy = load(given).rules.rule_for("a", "/").policy
+    assert (policy.policy, policy.max_ttl_s) == (MassTtl(0.3), 3600.0)
 
 
 @pytest.mark.parametrize(("host", "policy"), [("other.org", AggHist(theta=0.1)), ("again.org", IndAgg())])
@@ -339,8 +345,14 @@ def test_an_error_names_file_line_key_value_and_what_was_expected(problems: Prob
 
 
 def test_a_parameter_of_another_policy_is_refused_at_its_line(problems: Problems) -> None:
-    (found,) = problems('[[domain]]\nmatch = "a"\npolicy = "ttl"\ntheta = 0.1')
-    assert found.startswith("c.toml:4: [[domain]] theta = 0.1: unknown parameter of ttl 'theta'")
+    (found,) = problems('[[domain]]\nmatch = "a"\npolicy = "ttl"\nwindow = 0.1')
+    assert found.startswith("c.toml:4: [[domain]] window = 0.1: unknown parameter of ttl 'window'")
+
+
+def test_parameters_that_exclude_each_other_are_refused(problems: Problems) -> None:
+    assert problems('[default]\npolicy = "ttl"\nalpha = 0.1\ntheta = 0.1') == [
+        "c.toml:3: [default] alpha and theta exclude each other: expected one of them"
+    ]
 
 
 def test_a_wrong_default_is_not_said_again_for_each_rule(problems: Problems) -> None:

@@ -11,7 +11,7 @@ from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.policies.validation.rules.indttl import IndTtl
-from bestbefore.policies.validation.table import POLICIES
+from bestbefore.policies.validation.table import POLICIES, forms_of
 from bestbefore.replay.kernels.rule import in_numbers, looks_at_counts, looks_at_groups, parameters_of, rule_of
 
 
@@ -27,9 +27,9 @@ def test_each_policy_is_put_in_numbers(name: str) -> None:
     }
 
 
-@pytest.mark.parametrize("name", POLICIES)
-def test_its_parameters_are_found_again_by_their_name(name: str) -> None:
-    parameters = parameters_of(POLICIES[name])
+@pytest.mark.parametrize("form", [form for name in POLICIES for form in forms_of(name)])
+def test_its_parameters_are_found_again_by_their_name(form: type[Formula]) -> None:
+    parameters = parameters_of(form)
     assert pickle.loads(pickle.dumps(parameters)) is parameters
 
 

@@ -13,13 +13,13 @@ from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
 from bestbefore.policies.validation.machinery.policy import ContactOutcome, Formula, Policy
 from bestbefore.policies.validation.machinery.spec import make_policy
-from bestbefore.policies.validation.table import POLICIES
+from bestbefore.policies.validation.table import POLICIES, forms_of
 
 DAY = 86400
 T = 20 * DAY
 many = settings(max_examples=60, derandomize=True, deadline=None)
 some = settings(max_examples=10, derandomize=True, deadline=None)
-every_policy = [make_policy(name, {}) for name in sorted(POLICIES)]
+every_policy = [form() for name in sorted(POLICIES) for form in forms_of(name)]
 each_policy = pytest.mark.parametrize("policy", every_policy, ids=lambda policy: policy.name)
 outcomes = st.none() | st.builds(ContactOutcome, st.floats(0, 400 * DAY), st.booleans())
 update_times = st.lists(st.integers(0, 25 * DAY).map(float), max_size=25)

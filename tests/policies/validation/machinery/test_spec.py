@@ -9,9 +9,10 @@ from bestbefore.policies.validation.baselines.squid import Squid
 from bestbefore.policies.validation.machinery import spec
 from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS, Bounded
 from bestbefore.policies.validation.machinery.fallback import GroupMember, LastUpdate
-from bestbefore.policies.validation.machinery.policy import Policy
+from bestbefore.policies.validation.machinery.policy import Formula, Policy
 from bestbefore.policies.validation.machinery.spec import (
     Value,
+    form_with,
     make_policy,
     params,
     parse_duration,
@@ -23,7 +24,7 @@ from bestbefore.policies.validation.rules.indagg import IndAgg
 from bestbefore.policies.validation.rules.indhist import IndHist
 from bestbefore.policies.validation.rules.indttl import IndTtl
 from bestbefore.policies.validation.rules.ttl import Ttl
-from bestbefore.policies.validation.table import POLICIES
+from bestbefore.policies.validation.table import POLICIES, forms_of
 
 
 @pytest.mark.parametrize(
@@ -61,8 +62,9 @@ def test_a_spec_is_the_policy_it_describes(text: str, policy: Policy) -> None:
         ("", "unknown policy '' (known: ttl, indhist, "),
         ("TTL", "unknown policy 'TTL', did you mean 'ttl'?"),
         ("indhist:thta=1", "unknown parameter of indhist 'thta', did you mean 'theta'?"),
-        ("ttl:theta=1", "unknown parameter of ttl 'theta' (known: alpha, "),
+        ("ttl:thet=1", "unknown parameter of ttl 'thet', did you mean 'theta'? (known: alpha, theta, "),
         ("ttl:max_tl=1", "did you mean 'max_ttl'?"),
+        ("ttl:theta=1,alpha=1", "alpha and theta exclude each other: expected one of them"),
         ("ttl:", "'' in 'ttl:': expected key=value"),
         ("ttl:alpha", "'alpha' in 'ttl:alpha': expected key=value"),
         ("ttl:alpha=", "expected key=value"),
@@ -115,6 +117,12 @@ def test_the_live_defaults_are_a_spec(name: str) -> None:
     policy = make_policy(name, LIVE_DEFAULTS)
     assert policy.name == name
     assert make_policy(name, params(policy)) == policy
+
+
+@pytest.mark.parametrize("form", [form for name in POLICIES for form in forms_of(name)])
+def test_the_keys_choose_the_form_of_a_policy(form: type[Formula]) -> None:
+    assert parse_spec(spec_text(form.name, params(form()))) == form()
+    assert {form_with(form.name, {key}).name for key in params(form())} <= {form.name}
 
 
 def test_parameters_are_reported_in_seconds_and_infinity_in_words() -> None:
