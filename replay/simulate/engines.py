@@ -38,6 +38,8 @@ class Engines:
         """Return the reason why the preferred engine cannot replay under the policy; None if it can."""
         match self.preferred:
             case Through.FAST:
+                if policy.siblings < 1.0:
+                    return "it validates because of siblings, whose order in time the fast engines do not keep"
                 if self._learns(policy):
                     return fast_observed_engine.obstacle(self.scenario, policy)
                 return fast_engine.obstacle(self.scenario, policy)

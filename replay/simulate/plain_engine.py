@@ -9,6 +9,7 @@ from bestbefore.policies.validation.machinery.policy import ContactOutcome, Poli
 from bestbefore.policies.validation.machinery.verdict import Verdict
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.scenario import Scenario
+from bestbefore.replay.simulate.sites import Sites
 from bestbefore.replay.sweeps.progress import Watch
 
 Row = tuple[float, str, str]
@@ -58,12 +59,13 @@ def replay(scenario: Scenario, policy: Policy, watch: Watch = iter) -> Counts:
 def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> dict[str, Counts]:
     """Return the counts by object of the requests of the scenario under the policy.
 
-    A request at r for an object without a copy is a miss. Otherwise it is a hit if r < expiry, and a stale hit if the
-    object changed after the copy was last known to be current; else it is a validation, unnecessary if the object did
-    not change. After a miss or a validation the copy is current at r and has a new expiry. An update at the time of a
-    request precedes it.
+    A request at r for an object without a copy is a miss. Otherwise it is a hit if r < expiry and no sibling's change
+    has outdated the copy, and a stale hit if the object changed after the copy was last known to be current; else it is
+    a validation, unnecessary if the object did not change. After a miss or a validation the copy is current at r and
+    has a new expiry. An update at the time of a request precedes it.
     """
     known = scenario.histories_for(policy)
+    sites = Sites.at_test_start(scenario) if policy.siblings < 1.0 else None
     partition_of = scenario.cache.partition_of
     counts_requests = Needs.DEMAND in policy.needs
     objects = {name: _Object() for name in scenario.known.histories}
@@ -83,7 +85,9 @@ def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> d
             object_.misses += 1
         else:
             changed = object_.changed_s > copy.current_s
-            if r < copy.verdict.expiry_s:
+            if r < copy.verdict.expiry_s and not (
+                sites is not None and sites.outdated(name, copy.current_s, policy.siblings)
+            ):
                 object_.hits += 1
                 object_.stale_hits += changed
                 continue
@@ -92,6 +96,8 @@ def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> d
             if copy.verdict.state is not None:
                 outcome = ContactOutcome(copy.verdict.state, changed)
         history, group = known.contact(name, r)
+        if sites is not None:
+            sites.contact(name, r)
         verdict = policy.verdict(history, group, r, outcome, object_.demands.get(partition))
         object_.copies[partition] = CachedCopy(r, verdict)
     return {name: object_.counts() for name, object_ in objects.items()}

@@ -111,6 +111,9 @@ class Bounded:
 
     Unless `fallback` is None, an hour bin observed for less than an hour gets the mean rate. It is None in a replay
     whose SPEC does not name the key, so that the formulas of the paper hold; in the live proxy it is never None.
+
+    Before its expiry a copy is validated if another object of its site is found changed and, with at least the
+    probability `siblings`, the object has changed too (`siblings.Siblings`). Engines ask for this at each request.
     """
 
     policy: Formula
@@ -119,6 +122,7 @@ class Bounded:
     fallback: tuple[Fallback, ...] | None = None
     bootstrap_s: float = 60.0
     history_window_s: float = math.inf
+    siblings: float = 1.0
 
     rule: Rule | RuleWithFallback = field(init=False, repr=False, compare=False)
     """The policy and its bounds in the form that engines use."""
@@ -130,6 +134,7 @@ class Bounded:
         check_range("max_ttl", self.max_ttl_s, infinite=True)
         check_range("bootstrap", self.bootstrap_s)
         check_range("history_window", self.history_window_s, least=1.0, infinite=True)
+        check_range("siblings", self.siblings, most=1.0)
         if self.min_ttl_s > self.max_ttl_s:
             raise ValueError(f"min_ttl ({self.min_ttl_s:g} s) must not exceed max_ttl ({self.max_ttl_s:g} s)")
         object.__setattr__(self, "rule", self._rule())

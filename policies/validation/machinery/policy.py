@@ -42,6 +42,11 @@ class Policy(Protocol):
         """The features that it reads."""
         ...
 
+    @property
+    def siblings(self) -> float:
+        """The chance from which on a copy is validated because of a sibling's change (`siblings`); 1: never."""
+        ...
+
     def verdict(
         self,
         history: History,
@@ -83,6 +88,8 @@ class Formula:
     """The names of the rules among which an adaptive policy chooses; empty for any other policy."""
     reasons: ClassVar[tuple[str, ...]]
     """The reason of a decision by its number: `alternatives`, or the name of the policy."""
+    siblings: ClassVar[float] = 1.0
+    """Only `Bounded` validates because of siblings."""
     keeps_state: ClassVar[bool]
     """Whether a decision depends on the state kept at the last one for the same copy: whether it needs outcomes."""
 

@@ -94,6 +94,8 @@ def params(policy: Policy) -> dict[str, float | str | list[str]]:
         values |= params(policy.policy)
     for key, field in _fields_by_key(type(policy)).items():
         value = getattr(policy, field)
+        if key == "siblings" and value == 1.0:
+            continue
         if key == "fallback":
             if value is not None:
                 values[key] = [rule.name for rule in value]

@@ -29,6 +29,7 @@ class Hasty:
 
     name = "hasty"
     needs = Needs.NONE
+    siblings = 1.0
 
     def verdict(
         self,

@@ -1,0 +1,64 @@
+"""What is known of a site: the latest changes of its objects, and which of them change together."""
+
+from bestbefore.policies.validation.siblings.changes import SiteChange, SiteChanges, directory_of
+from bestbefore.policies.validation.siblings.trials import Chances, Trials, chances, trials
+
+NAMES_KEPT = 4096
+"""For how many objects, and as many directories, of a site trials are kept: those counted last."""
+NO_TRIALS = Trials()
+
+
+class Siblings:
+    """The objects of one site, and which of them change together."""
+
+    __slots__ = ("_by_directory", "_by_name", "_of_site", "changes")
+
+    def __init__(self) -> None:
+        self.changes = SiteChanges()
+        self._of_site = NO_TRIALS
+        self._by_directory: dict[str, Trials] = {}
+        self._by_name: dict[str, Trials] = {}
+
+    def contact(self, name: str, previous_s: float, changed_s: float | None) -> None:
+        """Learn from a contact with an object: whether it changed with its siblings, and that it changed.
+
+        `previous_s` is the time of the contact before; `changed_s` the Last-Modified of the change found since, None if
+        the object was unchanged.
+        """
+        directory = directory_of(name)
+        if self.changes.latest_s > previous_s:
+            self._count(name, directory, trials(self.changes.of_siblings(name, previous_s), directory, changed_s))
+        if changed_s is not None:
+            self.changes.add(SiteChange(changed_s, name, directory))
+
+    def outdating(self, name: str, current_s: float, least_chance: float) -> SiteChange | None:
+        """Return the change since `current_s` that has changed this object too with at least this chance; None if none.
+
+        The latest of the most probable ones. The copies of an object are not concerned by its own changes.
+        """
+        if self.changes.latest_s <= current_s:
+            return None
+        directory = directory_of(name)
+        chance = self._chances(name, directory)
+        found, found_chance = None, least_chance
+        for change in self.changes.of_siblings(name, current_s):
+            has = chance.same if change.directory == directory else chance.other
+            if has >= found_chance:
+                found, found_chance = change, has
+        return found
+
+    def _chances(self, name: str, directory: str) -> Chances:
+        own, of_directory = self._by_name.get(name, NO_TRIALS), self._by_directory.get(directory, NO_TRIALS)
+        return chances(self._of_site, of_directory, own)
+
+    def _count(self, name: str, directory: str, found: Trials) -> None:
+        self._of_site = self._of_site.plus(found)
+        _add(self._by_directory, directory, found)
+        _add(self._by_name, name, found)
+
+
+def _add(counts: dict[str, Trials], key: str, found: Trials) -> None:
+    """Add to the counts of a key, which thereby becomes the one counted last; remove the one counted first."""
+    counts[key] = counts.pop(key, NO_TRIALS).plus(found)
+    if len(counts) > NAMES_KEPT:
+        del counts[next(iter(counts))]
