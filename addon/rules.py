@@ -13,6 +13,7 @@ from bestbefore.addon.rfc9111.fields.cache_groups import CACHE_GROUPS
 from bestbefore.addon.rfc9111.patterns import matches_stars
 from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.bounds import Bounded
+from bestbefore.policies.validation.machinery.features import Needs
 
 type Obey = Literal["strict", "shorten", "override"]
 """Which lifetime applies: the origin's alone; the shorter of the two; the policy's (at the user's own risk)."""
@@ -171,6 +172,9 @@ class DomainRule:
     key: str = field(init=False, repr=False, compare=False)
     """A digest of the fields that decide an expiry. A copy evaluated under another key is evaluated again when used."""
 
+    counts_demand: bool = field(init=False, repr=False, compare=False)
+    """Whether requests are counted for each copy: the policy reads the demand."""
+
     def group_of(self, host: str, cache_group: str) -> str:
         """Return the name of the group of an object to which the rule applies, as `Rules.group_of` does."""
         return (cache_group if self.group == CACHE_GROUPS else self.group) or registrable_domain(host)
@@ -178,6 +182,7 @@ class DomainRule:
     def __post_init__(self) -> None:
         text = repr((self.policy, self.group, self.feed_hint))
         object.__setattr__(self, "key", hashlib.blake2b(text.encode(), digest_size=6).hexdigest())
+        object.__setattr__(self, "counts_demand", Needs.DEMAND in self.policy.needs)
 
 
 @dataclass(frozen=True)

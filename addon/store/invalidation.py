@@ -8,6 +8,7 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.rfc9111.fields.cache_groups import is_group
 from bestbefore.addon.store.backend.interface import Tombstone, UnavailableError
 from bestbefore.addon.store.cache.copies import Copies
+from bestbefore.addon.store.cache.demand_counts import DemandCounts
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.cache.groups import Groups
 from bestbefore.addon.store.cache.histories import Histories
@@ -34,6 +35,7 @@ class Invalidation:
         copies: Copies,
         histories: Histories,
         requests: PendingCounts[str],
+        demand: DemandCounts,
         groups: Groups,
         forgotten: Callable[[Tombstone], None],
     ) -> None:
@@ -45,6 +47,7 @@ class Invalidation:
         self._copies = copies
         self._histories = histories
         self._requests = requests
+        self._demand = demand
         self._groups = groups
         self._forgotten = forgotten
         self._name = secrets.token_hex(8)
@@ -153,5 +156,6 @@ class Invalidation:
         if tombstone.histories:
             self._histories.forget(matches, tombstone.time_s)
             self._requests.forget(matches)
+            self._demand.forget(matches)
             self._groups.clear()
             self._forgotten(tombstone)

@@ -10,6 +10,7 @@ from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.store.backend.interface import Backend, Body, CopySet, GroupCounts, Tombstone, UnavailableError
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache.copies import Copies
+from bestbefore.addon.store.cache.demand_counts import DemandCounts
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.cache.groups import Groups, LabelFilter
 from bestbefore.addon.store.cache.histories import Histories
@@ -70,6 +71,7 @@ class Store:
         )
         self._groups = Groups(self._link, clock, self._histories.waiting_gain)
         self._requests = PendingCounts[str](faults, "requests", "requests of", str, self._tally)
+        self.demand = DemandCounts(self._link, faults)
         self._invalidation = Invalidation(
             self._link,
             clock,
@@ -78,12 +80,14 @@ class Store:
             self._copies,
             self._histories,
             self._requests,
+            self.demand,
             self._groups,
             forgotten,
         )
         self.positions = Positions(self._link)
         self.planning = Planning(self._link, clock, self._notices, faults)
-        self._parts = parts = (self._tombstones, self._histories, self._copies, self._requests, self.planning.wants)
+        counts = (self._requests, self.planning.wants, self.demand)
+        self._parts = parts = (self._tombstones, self._histories, self._copies, *counts)
         self._write_behind = WriteBehind(
             self._link, self._notices, faults, clock.monotonic, parts, self._invalidation.connect, self._groups.read_due
         )
@@ -296,5 +300,6 @@ class Store:
         await self.planning.forget(matches)
         async for requested in backend.requested():
             await backend.uncount([url for url in requested if matches(url)])
+        await backend.forget_demand(matches)
         self._groups.clear()
         return forgotten

@@ -21,7 +21,8 @@ from bestbefore.addon.store.backend.interface import (
     Tombstone,
     Versioned,
 )
-from bestbefore.addon.store.backend.keys import host_of
+from bestbefore.addon.store.backend.keys import CopyKey, host_of
+from bestbefore.policies.models.demand import first_request, joined, requested
 from bestbefore.policies.models.member_rates import MemberRates
 
 URL = "http://www.example.org/a"
@@ -157,6 +158,40 @@ async def test_counts_add_up_for_each_host(backend):
     assert await backend.counts("a.example.org".__eq__, "example.com") == NOTHING
     assert await backend.counts(of_all, "example.org") == replace(a_alone, starts={5: 2, 7: 1})
     assert await backend.counts(of_all, None) == GroupCounts({10: 3, 12: 1, 1: 1}, {5: 2, 7: 1})
+
+
+# Demand
+
+
+async def test_the_demand_for_a_copy_is_the_sum_of_what_all_have_counted(backend):
+    key, other, now_s = CopyKey(URL), CopyKey(URL, partition="p"), time.time()
+    one, two = requested(first_request(now_s - 5000.0), now_s - 4000.0), first_request(now_s - 1000.0)
+    late = first_request(now_s - 9000.0)
+    assert await backend.demand(key) is None
+    await backend.add_demand({key: one, other: two})
+    await backend.add_demand({key: two})
+    await backend.add_demand({key: late})
+    assert await backend.demand(key) == pytest.approx(joined(joined(one, two), late))
+    assert await backend.demand(other) == two
+    await backend.forget_demand("http://b/".__eq__)
+    assert await backend.demand(other) == two
+    await backend.forget_demand(URL.__eq__)
+    assert [await backend.demand(k) for k in (key, other)] == [None, None]
+
+
+async def test_a_demand_of_a_clock_that_was_ahead_does_not_count(backend):
+    key, now_s = CopyKey(URL), time.time()
+    await backend.add_demand({key: first_request(now_s + 5000.0)})
+    await backend.add_demand({key: first_request(now_s)})
+    assert await backend.demand(key) == first_request(now_s)
+
+
+async def test_the_demand_for_only_so_many_copies_of_an_object_is_kept(backend):
+    now_s = time.time()
+    asked = [CopyKey(URL, partition=str(n)) for n in range(VARIANTS_KEPT + 2)]
+    await backend.add_demand({key: first_request(now_s - 100.0 + n) for n, key in enumerate(asked)})
+    kept = [await backend.demand(key) is not None for key in asked]
+    assert kept == [False] * 2 + [True] * VARIANTS_KEPT
 
 
 # Copies

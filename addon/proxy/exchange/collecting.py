@@ -175,9 +175,13 @@ class AnswerCollector:
         evaluated = None
         if stored is not None:
             record = await self.store.record(copy.url) if learnt is None else learnt.record
-            evaluated = await self.evaluator.evaluated(copy, record, rule)
+            # Whose copy a response without validator is shows only what was learnt, and so where its demand is counted.
+            requested_s = context.requested_s if relay.delivery is None else None
+            evaluated = await self.evaluator.evaluated(copy, record, rule, requested_s)
         if learnt is not None and relay.delivery is not None:
             evaluated = self._as_learnt(contact, relay, learnt, evaluated)
+            if evaluated is not None and rule.counts_demand:
+                evaluated = await self.evaluator.evaluated(evaluated, learnt.record, rule, context.requested_s)
         context.record.stored = evaluated is not None
         if evaluated is None or collected is None:
             return Completed(copy, stored=False)

@@ -198,7 +198,7 @@ class Contacts:
         learnt = await self.collector.learn(observed(ask.request, copy, None, rule, decision.reported), context)
         is_kept = decision.keep is Keep.RENEWED
         if is_kept:
-            copy = await self.evaluator.evaluated(copy, learnt.record, rule)
+            copy = await self.evaluator.evaluated(copy, learnt.record, rule, context.requested_s)
             for renewed in (copy, *decision.others):
                 self.store.put(renewed, None)
             flight.set_result(CopyResult(copy, body))

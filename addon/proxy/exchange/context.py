@@ -58,6 +58,11 @@ class RequestContext:
         return cls(request, reach, started_s, record)
 
     @property
+    def requested_s(self) -> float | None:
+        """When a client sent the request; None for a background fetch."""
+        return None if self.record.background else self.record.time_s
+
+    @property
     def restricted(self) -> bool:
         """Whether the client may not reach addresses of the proxy's own machine."""
         return LOOPBACK not in self.reach.ranges

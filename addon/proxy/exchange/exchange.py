@@ -187,7 +187,7 @@ class Exchanges:
             is_final = feed_delta.A_IM not in fields and not (self.site.reverse and piggyback.WANT in fields)
             if body is not None and is_final:
                 self._count(context)
-                return self._served(context, decision, body)
+                return self._served(context, decision, body, rule)
         return Pending(context, client, rule, decision, copies, in_memory)
 
     async def answer(self, pending: Pending, interim: Interim = no_interim, upload: Upload | None = None) -> Answer:
@@ -211,7 +211,7 @@ class Exchanges:
                 if decision.refresh is not None:
                     background = self._context(request, client, context.record.time_s, background=True)
                     self._joiner.refresh(Contact(background, decision.refresh, rule, self._background))
-                answer = self._served(context, decision, body)
+                answer = self._served(context, decision, body, rule)
                 break
             # Its content is gone (evicted, for example): decide without this copy.
             missing = decision.copy
@@ -264,6 +264,9 @@ class Exchanges:
             sources = await self._parts.sources(found.parts)
             if sources is not None:
                 member = _note_hit(context, found.reuse)
+                if rule.counts_demand:
+                    for part in found.parts:
+                        self._store.demand.count(part, context.record.time_s)
                 instead = None
                 if isinstance(decision, Ask):
                     contact = Contact(context, decision, rule, self._background)
@@ -349,7 +352,9 @@ class Exchanges:
         self._store.put(evaluated, None)
         return evaluated
 
-    def _served(self, context: RequestContext, serve: Serve, body: Body) -> Answer:
+    def _served(self, context: RequestContext, serve: Serve, body: Body, rule: DomainRule) -> Answer:
+        if rule.counts_demand:
+            self._store.demand.count(serve.copy, context.record.time_s)
         member = _note_hit(context, serve.reuse)
         context.record.would_differ = "validated" if serve.shorten_would_validate else ""
         return self._answers.from_copy(context, serve.copy, body, member)

@@ -15,6 +15,7 @@ from bestbefore.addon.rfc9111.fields.cache_groups import CACHE_GROUPS
 from bestbefore.addon.rules import DomainRule, Rules
 from bestbefore.addon.store.backend.keys import host_in
 from bestbefore.addon.store.store import Store
+from bestbefore.policies.models.demand import CopyDemand
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.validation.machinery.verdict import Reason
 
@@ -39,8 +40,15 @@ class ExpiryEvaluator:
         self._groups.clear()
         self._store.regroup()
 
-    async def evaluated(self, copy: Copy, record: Record | None, rule: DomainRule) -> Copy:
-        """Return the copy with the verdict of the rule's policy at the time when the copy was last current."""
+    async def evaluated(
+        self, copy: Copy, record: Record | None, rule: DomainRule, requested_s: float | None = None
+    ) -> Copy:
+        """Return the copy with the verdict of the rule's policy at the time when the copy was last current.
+
+        `requested_s`: when the request was sent that led to the contact; it is counted. None: there was none.
+        """
+        if rule.counts_demand and requested_s is not None:
+            self._store.demand.count(copy, requested_s)
         if record is None:
             return copy.with_verdict(None, "", rule.key)
         if copy.for_good:
@@ -49,12 +57,15 @@ class ExpiryEvaluator:
         host = urlsplit(copy.url).hostname or ""
         group = await self._group(host, rule, record.cache_group)
         history = record.history()
-        verdict = rule.policy.verdict(history, group, copy.current_s)
+        demand = await self._demand(copy) if rule.counts_demand else None
+        verdict = rule.policy.verdict(history, group, copy.current_s, demand=demand)
         if verdict.reason == Reason.BOOTSTRAP and not copy.has_validator:
             # It sends no Last-Modified, but its last update was not after the first contact.
             verdict = max(
                 verdict,
-                rule.policy.verdict(replace(history, last_modified_s=record.since_s), group, copy.current_s),
+                rule.policy.verdict(
+                    replace(history, last_modified_s=record.since_s), group, copy.current_s, demand=demand
+                ),
                 key=lambda one: one.expiry_s,
             )
         if record.feed is not None:
@@ -62,6 +73,13 @@ class ExpiryEvaluator:
             if expiry_s > verdict.expiry_s:
                 return copy.with_verdict(expiry_s, FEED_HINT, rule.key)
         return copy.with_verdict(verdict.expiry_s, verdict.reason, rule.key)
+
+    async def _demand(self, copy: Copy) -> CopyDemand:
+        """Return the demand for a copy as of the time when it was last current, which may be before the request."""
+        demand = await self._store.demand.of(copy)
+        if demand.at_s <= copy.current_s:
+            return demand
+        return demand._replace(at_s=copy.current_s, since_s=min(demand.since_s, copy.current_s))
 
     async def _group(self, host: str, rule: DomainRule, cache_group: str) -> Group:
         name, domain = rule.group_of(host, cache_group), registrable_domain(host)
@@ -74,7 +92,11 @@ class ExpiryEvaluator:
             counts = await self._store.group(name, belongs, domain)
         cached = self._groups.get(name)
         if cached is not None and cached[0] == counts.generation:
-            return cached[1]
-        group = Group.of_hours(counts.updates, counts.starts)
+            group = cached[1]
+            if group.rates == counts.rates:
+                return group
+            group = replace(group, rates=counts.rates)  # changed by every contact, unlike the rest
+        else:
+            group = Group.of_hours(counts.updates, counts.starts, counts.rates)
         self._groups[name] = (counts.generation, group)
         return group

@@ -14,8 +14,10 @@ from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.rfc9111.caching.dictionaries import DictionaryCandidate
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.store.backend.keeper import Keeper
+from bestbefore.addon.store.backend.keys import CopyKey
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache.clock_check import ClockState
+from bestbefore.policies.models.demand import CopyDemand
 from bestbefore.policies.models.member_rates import NO_RATES, MemberRates
 
 VARIANTS_KEPT = 64
@@ -217,6 +219,15 @@ class Backend(Protocol):
 
     async def tally(self, requests: Mapping[str, int]) -> None:
         """Add to the request counts of these objects."""
+
+    async def demand(self, key: CopyKey) -> CopyDemand | None:
+        """Return the demand for a copy; None if nothing is known of it."""
+
+    async def add_demand(self, demands: Mapping[CopyKey, CopyDemand]) -> None:
+        """Add to the demand for copies. At most `VARIANTS_KEPT` of an object are kept."""
+
+    async def forget_demand(self, matches: Callable[[str], bool]) -> None:
+        """Remove the demand for the copies of some URLs."""
 
     async def top(self, n: int) -> list[tuple[str, int]]:
         """Return the most requested objects, with their counts."""

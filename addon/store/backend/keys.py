@@ -11,6 +11,8 @@ copies have a hash tag of their own. A script changes them together:
   last variant that refers to it.
 - `bb1:tombstone:{U}`, string: number and time of the last tombstone of U, so that a late write cannot bring back an
   invalidated copy. Lives `TOMBSTONES_KEPT_S`.
+- `bb1:demand:{U}`, hash: variant -> the demand for it (`policies.models.demand`), the sum of what the processes have
+  counted. Lives `DEMAND_KEPT_S` after its last change.
 
 What differs only in parameters that do not matter (No-Vary-Search) is found by two strings. U is without query here:
 
@@ -52,12 +54,13 @@ whole domain. They begin with `bb1:{D}:`:
 import hashlib
 import re
 from functools import lru_cache
+from typing import NamedTuple, Self
 
 import msgspec
 
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import Record
-from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.copy import Copy, Selecting
 from bestbefore.addon.rfc9111.fields.cache_groups import is_group
 from bestbefore.addon.rfc9111.message import Target
 
@@ -113,8 +116,24 @@ def host_of(url: str) -> str:
         return "-"
 
 
-def variant_of(copy: Copy) -> str:
-    """Return the key of a copy among those of its URL: the values that a request must match."""
+class CopyKey(NamedTuple):
+    """The key of a copy: its URL, and the values that a request must match."""
+
+    url: str
+    partition: str = ""
+    personal: str = ""
+    selecting: Selecting = ()
+    client: str = ""
+    part_number: int = 0
+
+    @classmethod
+    def of(cls, copy: Copy) -> Self:
+        """Return the key of a copy."""
+        return cls(copy.url, copy.partition, copy.personal, copy.selecting, copy.client, copy.part_number)
+
+
+def variant_of(copy: Copy | CopyKey) -> str:
+    """Return the key of a copy among those of its URL."""
     bound = (copy.client,) if copy.client else ()
     part = (copy.part_number,) if copy.part_number else ()
     selected = msgspec.msgpack.encode((copy.partition, copy.personal, copy.selecting, *bound, *part))
@@ -208,7 +227,9 @@ def type_of(key: str) -> str | None:
 _OF_DOMAIN = re.compile(r"bb1:\{(?P<domain>[^}]*?)(?P<part>#\d\d)?\}:(?P<kind>[a-z_]+)(?::(?P<name>.*))?", re.DOTALL)
 COUNT_KINDS = ("updates", "starts", "rates")
 PART_KINDS = ("record", "hosts", *COUNT_KINDS)
-OBJECT_KINDS = frozenset(("copies", "bodies", "tombstone", "grouped", "variance", "equivalent", "dictionaries"))
+OBJECT_KINDS = frozenset(
+    ("copies", "bodies", "demand", "tombstone", "grouped", "variance", "equivalent", "dictionaries")
+)
 _OF_OBJECT = re.compile(rf"bb1:(?P<kind>{'|'.join(sorted(OBJECT_KINDS))}):\{{(?P<name>.*)\}}", re.DOTALL)
 _TYPES = {
     STORE: "hash",
@@ -227,6 +248,7 @@ _TYPES = {
     "rates": "hash",
     "copies": "hash",
     "bodies": "hash",
+    "demand": "hash",
     "tombstone": "string",
     "grouped": "set",
     "variance": "string",

@@ -6,20 +6,26 @@ from itertools import batched
 from typing import Any
 
 from bestbefore.addon.clock import Clock
+from bestbefore.addon.engine.learning import CLOCK_SKEW_S
 from bestbefore.addon.store.backend import keys
 from bestbefore.addon.store.backend.connection import pairs, script
-from bestbefore.addon.store.backend.interface import GroupCounts
-from bestbefore.addon.store.backend.keys import host_of
+from bestbefore.addon.store.backend.interface import VARIANTS_KEPT, GroupCounts
+from bestbefore.addon.store.backend.keys import CopyKey, host_of, variant_of
 from bestbefore.addon.store.backend.repair import RepairingCommands
-from bestbefore.addon.store.backend.replies import count_of, counts_of, rates_of, text_of
+from bestbefore.addon.store.backend.replies import count_of, counts_of, number_of, rates_of, text_of
 from bestbefore.addon.store.cache.gains import total
+from bestbefore.policies.models.demand import DAY_MEMORY_S, MINUTES_MEMORY_S, CopyDemand
+from bestbefore.policies.units import DAY_S
 
 REQUESTS_KEPT = 5_000
 """For how many objects of a registrable domain requests are counted."""
+DEMAND_KEPT_S = 28 * DAY_S
+"""How long the demand for the copies of an object is kept after the last request."""
 COUNTS_BATCH = 16
 """For how many domains counts are read in one pipeline."""
 
 _sum = script((files("bestbefore.addon.store.backend") / "sum.lua").read_text("utf-8"))
+_add_demand = script((files("bestbefore.addon.store.backend") / "demand.lua").read_text("utf-8"), "hash")
 
 
 class RedisCounts:
@@ -62,6 +68,26 @@ class RedisCounts:
             commands.append(("PEXPIRE", name, self._real_ms(self._forget_after_s)))
         await self._join_domains(domains)
         await self._connection.ask_all(commands)
+
+    async def demand(self, key: CopyKey) -> CopyDemand | None:
+        found = await self._connection.ask("HGET", *keys.of_object(key.url, "demand"), variant_of(key))
+        numbers = [n for part in (found or b"").split() if (n := number_of(part)) is not None]
+        return CopyDemand(*numbers) if len(numbers) == len(CopyDemand._fields) else None
+
+    async def add_demand(self, demands: Mapping[CopyKey, CopyDemand]) -> None:
+        memories, latest_s = (DAY_MEMORY_S, MINUTES_MEMORY_S), repr(self._clock.now() + CLOCK_SKEW_S)
+        await self._connection.ask_all([
+            _add_demand(
+                keys.of_object(key.url, "demand"),
+                [variant_of(key), *map(repr, demand), *memories, latest_s, VARIANTS_KEPT, self._real_ms(DEMAND_KEPT_S)],
+            )
+            for key, demand in demands.items()
+        ])
+
+    async def forget_demand(self, matches: Callable[[str], bool]) -> None:
+        async for part in self._connection.scan(keys.every("demand")):
+            urls = [url for name in part if (url := keys.name_in(name, "demand")) is not None and matches(url)]
+            await self._connection.ask_all([("DEL", *keys.of_object(url, "demand")) for url in urls])
 
     async def top(self, n: int) -> list[tuple[str, int]]:
         names = [keys.of_domain(domain, "requests") for domain in await self._all_domains()]

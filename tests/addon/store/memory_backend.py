@@ -9,6 +9,7 @@ from cachetools import LRUCache
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.learning import CLOCK_SKEW_S
 from bestbefore.addon.rfc9111.caching.dictionaries import DictionaryCandidate
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Target
@@ -24,7 +25,7 @@ from bestbefore.addon.store.backend.interface import (
     Versioned,
 )
 from bestbefore.addon.store.backend.keeper_memory import MemoryKeeper
-from bestbefore.addon.store.backend.keys import host_in, variant_of
+from bestbefore.addon.store.backend.keys import CopyKey, host_in, variant_of
 from bestbefore.addon.store.backend.unlinked import whole
 from bestbefore.addon.store.cache.clock_check import ClockState
 from bestbefore.addon.store.cache.gains import NO_COUNTS, total
@@ -32,6 +33,7 @@ from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTON
 from bestbefore.addon.store.opening import HOT_MAX
 from bestbefore.addon.store.search_index import SearchIndex
 from bestbefore.addon.store.store import Store
+from bestbefore.policies.models.demand import CopyDemand, joined
 from bestbefore.policies.units import DAY_S
 
 MAX_BYTES = 1 << 30
@@ -63,6 +65,7 @@ class MemoryBackend:
         self._invalidated_s: dict[str, float] = {}
         self._tombstones: list[Tombstone] = []
         self._requests: Counter[str] = Counter()
+        self._demands: dict[CopyKey, CopyDemand] = {}
         self._clock_state: ClockState | None = None
         self._positions: dict[str, bytes] = {}
 
@@ -199,6 +202,21 @@ class MemoryBackend:
 
     async def tally(self, requests: Mapping[str, int]) -> None:
         self._requests.update(requests)
+
+    async def demand(self, key: CopyKey) -> CopyDemand | None:
+        return self._demands.get(key)
+
+    async def add_demand(self, demands: Mapping[CopyKey, CopyDemand]) -> None:
+        for key, demand in demands.items():
+            known = self._demands.get(key)
+            is_valid = known is not None and known.at_s <= self._clock.now() + CLOCK_SKEW_S
+            self._demands[key] = joined(known, demand) if known is not None and is_valid else demand
+            of_url = [one for one in self._demands if one.url == key.url]
+            if len(of_url) > VARIANTS_KEPT:
+                del self._demands[min(of_url, key=lambda one: self._demands[one].at_s)]
+
+    async def forget_demand(self, matches: Callable[[str], bool]) -> None:
+        self._demands = {key: demand for key, demand in self._demands.items() if not matches(key.url)}
 
     async def top(self, n: int) -> list[tuple[str, int]]:
         return sorted(self._requests.items(), key=lambda pair: (-pair[1], pair[0]))[:n]

@@ -157,6 +157,8 @@ class RequestJoiner:
                 return await self.contacts.failed(contact, error)
             if not result.spool.can_be_joined:
                 return None
+        if contact.rule.counts_demand:
+            self.store.demand.count(result.copy, context.record.time_s)
         context.record.outcome, context.record.reason, context.record.ttl_s = Outcome.HIT, use.reason, use.ttl_s
         member = cache_status.forwarded(ask.fwd, collapsed=True, detail=use.reason)
         if isinstance(result, CopyResult):

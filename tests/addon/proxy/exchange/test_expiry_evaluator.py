@@ -1,7 +1,7 @@
 """Verdicts of the policy on copies, with what a store in memory knows of the object and its group."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +19,10 @@ from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.rules import DomainRule, Rules
 from bestbefore.addon.store.store import Store
+from bestbefore.policies.validation.machinery.bounds import Bounded
+from bestbefore.policies.validation.machinery.features import Features, Needs
+from bestbefore.policies.validation.machinery.policy import Formula
+from bestbefore.policies.validation.machinery.verdict import Decision, expires
 from tests.addon.store.memory_backend import open_memory_store
 
 NOW_S = 1_706_745_600.0
@@ -160,3 +164,31 @@ async def test_cache_groups_of_one_host_decide_apart_where_the_rule_says_so(stor
             await store.learn(seen)
     assert [await expires_in_h(label) for label in labels] == pytest.approx([4.0, 8.0])
     assert await expires_in_h("") < 4.0, "the domain has the updates of both"
+
+
+@dataclass(frozen=True, slots=True)
+class AnHourForEachRequest(Formula):
+    """Gives copies a lifetime by the demand for them."""
+
+    name = "an-hour-for-each-request"
+    needs = Needs.DEMAND
+
+    def decide(self, features: Features) -> Decision:
+        demand = features.demand()
+        assert demand.since_s <= demand.at_s <= features.t
+        return expires(features.t + demand.requests * HOUR_S)
+
+
+async def test_a_policy_reads_the_demand_for_the_copy_with_the_request_that_led_to_the_contact(
+    store: Store, tmp_path: Path
+) -> None:
+    given = rules(tmp_path)
+    rule = replace(rule_of(given), policy=Bounded(AnHourForEachRequest()))
+    evaluator, record = ExpiryEvaluator(store, lambda: given), await learn(store, URL, 9, 5)
+    assert (await evaluator.evaluated(copy(), record, rule, NOW_S)).expiry_s == NOW_S + HOUR_S
+    store.demand.count(copy(), NOW_S)
+    assert (await evaluator.evaluated(copy(), record, rule, NOW_S)).expiry_s == NOW_S + 3 * HOUR_S
+    older = replace(copy(), current_s=NOW_S - HOUR_S)
+    assert (await evaluator.evaluated(older, record, rule)).expiry_s == NOW_S + 2 * HOUR_S, "no request led to it"
+    await evaluator.evaluated(copy(), record, rule_of(given), NOW_S)
+    assert (await store.demand.of(copy())).requests == 3.0, "the policy of this rule reads no demand"

@@ -63,6 +63,7 @@ async def live(store, copy_of, at_s, *, puts=True):
         if puts:
             store.put(copy_of(url, b"hello"), b"hello")
         store.requested(url)
+        store.demand.count(copy_of(url, b"hello"), at_s)
         store.planning.want(url, "")
         assert (await store.planning.take(url, at_s, "me", 60.0, 0.001)) is not None
         await store.planning.finish(url, "me", at_s)
@@ -85,6 +86,7 @@ async def live(store, copy_of, at_s, *, puts=True):
     assert await store.planning.demand() is not None
     store.drop(GONE)
     assert await store.flush()
+    assert (await store.demand.of(copy_of(URL, b"hello"))).at_s == at_s
     await store._sweep.once()
     store.regroup()
     counts = await store.group("all", lambda host: True)

@@ -1,0 +1,49 @@
+-- Add the demand for one variant of an object that one process has counted to what is stored.
+--
+-- KEYS: demand
+-- ARGV: the variant; at, since, day, minutes, requests and bursts of the demand (`policies.models.demand`); the memories
+--       with which day and minutes decay, s; the latest valid time; how many variants are kept; ms to live
+--
+-- A stored demand of a later time than is valid is replaced: a clock was set back.
+
+local function numbers(text)
+  local found = {}
+  for number in string.gmatch(text or '', '%S+') do
+    found[#found + 1] = tonumber(number)
+  end
+  return #found == 6 and found or nil
+end
+
+local new = {}
+for i = 1, 6 do
+  new[i] = tonumber(ARGV[i + 1])
+end
+local known = numbers(redis.call('HGET', KEYS[1], ARGV[1]) or '')
+if known and known[1] <= tonumber(ARGV[10]) then
+  local at = math.max(known[1], new[1])
+  for i = 3, 4 do
+    local memory = tonumber(ARGV[i + 5])
+    new[i] = known[i] * math.exp((known[1] - at) / memory) + new[i] * math.exp((new[1] - at) / memory)
+  end
+  new[1], new[2] = at, math.min(known[2], new[2])
+  new[5], new[6] = known[5] + new[5], known[6] + new[6]
+end
+local text = {}
+for i = 1, 6 do
+  text[i] = string.format('%.17g', new[i])
+end
+redis.call('HSET', KEYS[1], ARGV[1], table.concat(text, ' '))
+
+if redis.call('HLEN', KEYS[1]) > tonumber(ARGV[11]) then
+  local stored, oldest, oldest_s = redis.call('HGETALL', KEYS[1]), nil, math.huge
+  for i = 1, #stored, 2 do
+    local found = numbers(stored[i + 1])
+    local at_s = found and found[1] or -math.huge
+    if at_s < oldest_s then
+      oldest, oldest_s = stored[i], at_s
+    end
+  end
+  redis.call('HDEL', KEYS[1], oldest)
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[12])
+return 1
