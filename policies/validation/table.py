@@ -19,6 +19,7 @@ from bestbefore.policies.validation.rules.agghist import AggHist
 from bestbefore.policies.validation.rules.indagg import IndAgg
 from bestbefore.policies.validation.rules.indhist import IndHist
 from bestbefore.policies.validation.rules.indttl import IndTtl
+from bestbefore.policies.validation.rules.renewal import MassRenewal, Renewal
 from bestbefore.policies.validation.rules.ttl import MassTtl, Ttl
 
 POLICIES: Mapping[str, type[Formula]] = {
@@ -27,6 +28,7 @@ POLICIES: Mapping[str, type[Formula]] = {
     AggHist.name: AggHist,
     IndAgg.name: IndAgg,
     IndTtl.name: IndTtl,
+    Renewal.name: Renewal,
     Oracle.name: Oracle,
     Always.name: Always,
     Never.name: Never,
@@ -43,6 +45,7 @@ POLICIES: Mapping[str, type[Formula]] = {
 
 OTHER_FORMS: Mapping[str, tuple[type[Formula], ...]] = {
     Ttl.name: (MassTtl,),
+    Renewal.name: (MassRenewal,),
 }
 """The classes of the same name whose tolerance is another: the keys of a SPEC choose among them."""
 

@@ -70,6 +70,7 @@ def _let_call(name: str, arguments: list[str]) -> None:
         0: lambda self: chosen(self),
         1: lambda self, a: chosen(self),  # noqa: ARG005
         2: lambda self, a, b: chosen(self),  # noqa: ARG005
+        3: lambda self, a, b, c: chosen(self),  # noqa: ARG005
         4: lambda self, a, b, c, d: chosen(self),  # noqa: ARG005
     }[len(arguments)]
     for kind in (types.NamedTuple, types.NamedUniTuple):

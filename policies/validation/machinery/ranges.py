@@ -2,6 +2,8 @@
 
 import math
 
+from bestbefore.policies.models.price import LARGEST_PRICE
+
 
 def check_range(key: str, value: float, least: float = 0.0, most: float = math.inf, *, infinite: bool = False) -> None:
     """Raise ValueError unless least <= value <= most, and the value is finite or `infinite` allows infinity.
@@ -25,3 +27,8 @@ def check_bounds(min_s: float, max_s: float) -> None:
     check_range("max", max_s)
     if min_s > max_s:
         raise ValueError(f"min ({min_s:g} s) must not exceed max ({max_s:g} s)")
+
+
+def check_price(price: float) -> None:
+    """Raise ValueError unless 0 <= price <= `LARGEST_PRICE`, for the key `price` of a policy."""
+    check_range("price", price, most=LARGEST_PRICE)

@@ -1,11 +1,19 @@
-"""The tolerance of a policy, under which the hazard that it expects makes a copy expire."""
+"""The tolerances of a policy, under which the mass of its hazard makes a copy expire: a mass, or a price.
+
+Both have the same methods. Compiled code selects them by class, so that a mass costs nothing for what a price needs.
+"""
 
 import math
 from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
+from bestbefore.policies.models.demand import RequestRates, rates_at
 from bestbefore.policies.models.intensity import first_passage_s
+from bestbefore.policies.models.price import priced_mass, priced_passage_s, priced_waning_passage_s
 from bestbefore.policies.validation.machinery.features import Features
+
+PRICE = 3.0
+"""The price where none is given."""
 
 
 class Mass(NamedTuple):
@@ -23,3 +31,38 @@ class Mass(NamedTuple):
     def waning_passage_s(self, features: Features, since_s: float) -> float:
         """The expiry where the rate is 1 / (time since `since_s`)."""
         return features.t + math.expm1(self.theta) * (features.t - since_s)
+
+    def requests(self, features: Features) -> RequestRates:  # noqa: ARG002
+        """The rates of requests that `mass_at` takes."""
+        return RequestRates(0.0, 0.0, 1.0)
+
+    def mass_at(self, requests: RequestRates, later_s: float, updates_per_s: float) -> float:  # noqa: ARG002
+        """The mass tolerated `later_s` seconds after t, where updates are expected at this rate."""
+        return self.theta
+
+
+class Price(NamedTuple):
+    """The copy expires when that costs least: a stale hit costs as much as `price` validations. See `models.price`."""
+
+    price: float
+
+    def passage_s(
+        self, features: Features, edges_s: Sequence[float], rates_per_hour: MutableSequence[float], scale: float
+    ) -> float:
+        for k in range(len(rates_per_hour)):
+            rates_per_hour[k] *= scale
+        requests = rates_at(features.demand(), features.t)
+        return priced_passage_s(edges_s, rates_per_hour, features.t, self.price, requests)
+
+    def waning_passage_s(self, features: Features, since_s: float) -> float:
+        requests = rates_at(features.demand(), features.t)
+        return priced_waning_passage_s(features.t, features.t - since_s, self.price, requests)
+
+    def requests(self, features: Features) -> RequestRates:
+        return rates_at(features.demand(), features.t)
+
+    def mass_at(self, requests: RequestRates, later_s: float, updates_per_s: float) -> float:
+        return priced_mass(self.price, requests, later_s, updates_per_s)
+
+
+type Tolerance = Mass | Price

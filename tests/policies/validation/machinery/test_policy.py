@@ -126,10 +126,10 @@ def test_it_asks_for_no_feature_that_it_does_not_name(
 @each_policy
 @given(update_times, update_times, starts, st.integers(3 * DAY, T), st.integers(1, 20_000))
 @some
-def test_a_shift_of_everything_by_whole_days_shifts_the_expiry(
+def test_a_shift_of_everything_by_whole_days_or_weeks_shifts_the_expiry(
     policy: Policy, times: list[float], others: list[float], since_s: float, t: int, days: int
 ) -> None:
-    shift = days * DAY
+    shift = days * DAY * (7 if Needs.MEMORY in policy.needs else 1)  # whose rates differ at weekends
     history, other = History.of(times, since_s), History.of(others, 0.0)
     later, other_later = (History(h.times_s + shift, h.since_s + shift) for h in (history, other))
     here = policy.verdict(history, group_of(history, other), t).expiry_s

@@ -1,0 +1,91 @@
+"""The hazard of the next update from a moment on, as long as there is none: a mixture of the experts.
+
+Each expert has a weight, which falls in the time without updates by the updates that it expected. The factors of the
+hour of the day and of the weekend apply to all.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from bestbefore.policies.models.hazard.clock import is_weekend
+from bestbefore.policies.models.hazard.experts import lasting_rate_per_s
+from bestbefore.policies.models.hazard.memory import UpdateMemory, quiet_until
+from bestbefore.policies.units import BINS
+
+WEEKEND_SHARE = 2.0 / 7.0
+"""The share of updates on Saturdays and Sundays, before any update."""
+WEEKEND_PSEUDO = 20.0
+"""The updates with that share that are added to those of a group, and those with the group's to those of an object."""
+WEEKEND_FACTOR, WEEKDAY_FACTOR = 7.0 / 2.0, 7.0 / 5.0
+GROUP_PSEUDO = 1.0
+"""The updates that are added to those of a group in each hour bin."""
+LASTING_STRENGTH = 4.0
+"""The updates with the group's profile of the day that are added to those of the object, for the first expert."""
+RECENT_STRENGTH = 8.0
+"""As `LASTING_STRENGTH`, for the others."""
+
+
+class Profile(NamedTuple):
+    """When an object changes: the hours of its updates and those of its group, and how many of them are at weekends."""
+
+    own: Sequence[float]
+    """(24,) the object's updates by hour bin, `smoothed`."""
+    of_group: Sequence[float]
+    """(24,) the group's profile of the day, with the sum 1."""
+    updates: float
+    """The sum of `own`."""
+    at_weekends: float
+    """The share of updates on Saturdays and Sundays."""
+
+
+class Forecast(NamedTuple):
+    """The experts at a moment. Rates are updates per second."""
+
+    lasting_weight: float
+    """The weights are relative to the largest."""
+    day_weight: float
+    hours_weight: float
+    lasting_per_s: float
+    """The rate of the expert without decay, and what the others are drawn towards."""
+    day_updates: float
+    """This and what follows are as in `UpdateMemory`."""
+    day_observed_s: float
+    hours_updates: float
+    hours_observed_s: float
+
+
+def forecast_at(memory: UpdateMemory, t: float, prior_per_s: float) -> Forecast:
+    """Return the experts at t, not before `memory.at_s`; `prior_per_s` is the rate of an object without history."""
+    now = quiet_until(memory, t)
+    most = max(now.lasting_log_weight, now.day_log_weight, now.hours_log_weight)
+    return Forecast(
+        math.exp(now.lasting_log_weight - most),
+        math.exp(now.day_log_weight - most),
+        math.exp(now.hours_log_weight - most),
+        lasting_rate_per_s(now.updates, now.observed_s, prior_per_s),
+        now.day_updates,
+        now.day_observed_s,
+        now.hours_updates,
+        now.hours_observed_s,
+    )
+
+
+def week_factor(profile: Profile, t: float) -> float:
+    """The rate on the day of t over the mean rate of a week."""
+    return WEEKEND_FACTOR * profile.at_weekends if is_weekend(t) else WEEKDAY_FACTOR * (1.0 - profile.at_weekends)
+
+
+def hour_factor(profile: Profile, k: int, strength: float) -> float:
+    """The rate in hour bin k over the mean rate of a day; the group's profile has the weight of `strength` updates."""
+    return BINS * (profile.own[k] + strength * profile.of_group[k]) / (profile.updates + strength)
+
+
+def smoothed(counts: Sequence[float], k: int) -> float:
+    """Half of the updates in hour bin k and a quarter of those in each neighbour."""
+    return 0.5 * counts[k] + 0.25 * (counts[k - 1 if k else BINS - 1] + counts[k + 1 if k + 1 < BINS else 0])
+
+
+def weekend_share(updates: float, at_weekends: float, share: float) -> float:
+    """The share of updates on Saturdays and Sundays, where it is `share` without any."""
+    return (at_weekends + WEEKEND_PSEUDO * share) / (updates + WEEKEND_PSEUDO)

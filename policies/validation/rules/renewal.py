@@ -1,0 +1,152 @@
+"""Renewal: a copy is validated when the hazard that its object has changed is worth it."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from bestbefore.policies.models.demand import RequestRates
+from bestbefore.policies.models.hazard.clock import bin_of
+from bestbefore.policies.models.hazard.experts import (
+    DAY_MEMORY_S,
+    DAY_PSEUDO,
+    HOURS_MEMORY_S,
+    HOURS_PSEUDO,
+    recent_rate_per_s,
+)
+from bestbefore.policies.models.hazard.forecast import (
+    GROUP_PSEUDO,
+    LASTING_STRENGTH,
+    RECENT_STRENGTH,
+    WEEKEND_SHARE,
+    Forecast,
+    Profile,
+    forecast_at,
+    hour_factor,
+    smoothed,
+    week_factor,
+    weekend_share,
+)
+from bestbefore.policies.units import BINS, HOUR_S
+from bestbefore.policies.validation.machinery.features import Features, Needs
+from bestbefore.policies.validation.machinery.policy import Formula
+from bestbefore.policies.validation.machinery.ranges import check_price, check_range
+from bestbefore.policies.validation.machinery.tolerance import PRICE, Mass, Price, Tolerance
+from bestbefore.policies.validation.machinery.verdict import Decision, expires
+
+FIRST_STEP_S = 60.0
+STEP_GROWTH = 1.4
+STEPS = 34
+"""The steps of integration, which reach 160 days; what takes longer is infinite."""
+LONGEST_CLOCK_STEP_S = 4 * HOUR_S
+"""In longer steps the factors of the clock are 1: they average out."""
+LEAST_WEIGHT = 1e-300
+
+
+def set_profile(features: Features) -> Profile:
+    """Return the profile of the counted updates of the object and its group; it is written into `rates` and `hours`."""
+    by_bin, memory = features.by_bin, features.update_memory()
+    group_updates = features.set_group_counts()
+    for k in range(BINS):
+        by_bin.hours[k] = (smoothed(by_bin.counts, k) + GROUP_PSEUDO) / (group_updates + BINS * GROUP_PSEUDO)
+    of_group = weekend_share(group_updates, features.group_weekend_updates(), WEEKEND_SHARE)
+    updates = features.set_counts()
+    for k in range(BINS):
+        by_bin.rates[k] = smoothed(by_bin.counts, k)
+    own_share = weekend_share(memory.updates, memory.weekend_updates, of_group)
+    return Profile(by_bin.rates, by_bin.hours, updates, own_share)
+
+
+def passage_s(
+    t: float, forecast: Forecast, profile: Profile, requests: RequestRates, tolerance: Tolerance
+) -> float:
+    """The first t' at which the integral of lambda / x from t reaches 1; infinite if that takes longer than the steps.
+
+    lambda is the hazard of the mixture, x the mass tolerated. Both are taken in the middle of each step.
+    """
+    lasting_mass = day_mass = hours_mass = 0.0
+    left = 1.0
+    passed_s = 0.0
+    step_s = FIRST_STEP_S
+    for _ in range(STEPS):
+        middle_s = passed_s + step_s / 2
+        lasting = forecast.lasting_per_s
+        day = recent_rate_per_s(
+            forecast.day_updates, forecast.day_observed_s, DAY_MEMORY_S, DAY_PSEUDO, lasting,
+            math.exp(-middle_s / DAY_MEMORY_S),
+        )
+        hours = recent_rate_per_s(
+            forecast.hours_updates, forecast.hours_observed_s, HOURS_MEMORY_S, HOURS_PSEUDO, lasting,
+            math.exp(-middle_s / HOURS_MEMORY_S),
+        )
+        if step_s <= LONGEST_CLOCK_STEP_S:
+            k, week = bin_of(t + middle_s), week_factor(profile, t + middle_s)
+            recent = week * hour_factor(profile, k, RECENT_STRENGTH)
+            lasting *= week * hour_factor(profile, k, LASTING_STRENGTH)
+            day *= recent
+            hours *= recent
+        lasting_weight = forecast.lasting_weight * math.exp(-lasting_mass - lasting * step_s / 2)
+        day_weight = forecast.day_weight * math.exp(-day_mass - day * step_s / 2)
+        hours_weight = forecast.hours_weight * math.exp(-hours_mass - hours * step_s / 2)
+        weight = lasting_weight + day_weight + hours_weight
+        per_s = min(lasting, day, hours)
+        if weight > LEAST_WEIGHT:
+            per_s = (lasting_weight * lasting + day_weight * day + hours_weight * hours) / weight
+        tolerated = tolerance.mass_at(requests, middle_s, per_s)
+        if per_s * step_s >= left * tolerated:
+            return t + passed_s + left * tolerated / per_s
+        left -= per_s * step_s / tolerated
+        lasting_mass += lasting * step_s
+        day_mass += day * step_s
+        hours_mass += hours * step_s
+        passed_s += step_s
+        step_s *= STEP_GROWTH
+    return math.inf
+
+
+def renewal_expiry_s(features: Features, tolerance: Tolerance) -> float:
+    """The moment at which the hazard of the object has reached what is tolerated."""
+    profile = set_profile(features)
+    forecast = forecast_at(features.update_memory(), features.t, features.group_rate_per_s())
+    return passage_s(features.t, forecast, profile, tolerance.requests(features), tolerance)
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal(Formula):
+    """expiry = the first t' with the integral of lambda / x from t reaching 1; x is the mass that the price allows.
+
+    lambda(s), the hazard of the next update s seconds later, is a mixture of the mean rate of the object and of its
+    rates with a memory of a day and of three hours (`models.hazard`), each with the object's profile of the day and of
+    the week, both drawn towards those of its group. The weights of the three follow from how well each predicted the
+    updates so far. x follows from lambda and from the rate of requests for the copy (`models.price`).
+
+    Source: ours; the mass as in Bright, Gal, Raschid, section 4.3.
+    """
+
+    name: ClassVar[str] = "renewal"
+    needs: ClassVar[Needs] = Needs.COUNTS | Needs.GROUP | Needs.MEMORY | Needs.DEMAND
+
+    price: float = PRICE
+    """The validations that one stale hit is worth, above 0."""
+
+    def __post_init__(self) -> None:
+        check_price(self.price)
+
+    def decide(self, features: Features) -> Decision:
+        return expires(renewal_expiry_s(features, Price(self.price)))
+
+
+@dataclass(frozen=True, slots=True)
+class MassRenewal(Formula):
+    """`Renewal` with x = theta, whatever the requests for the copy."""
+
+    name: ClassVar[str] = Renewal.name
+    needs: ClassVar[Needs] = Needs.COUNTS | Needs.GROUP | Needs.MEMORY
+
+    theta: float = 0.1
+    """The tolerated mass of expected updates, 0 or more."""
+
+    def __post_init__(self) -> None:
+        check_range("theta", self.theta)
+
+    def decide(self, features: Features) -> Decision:
+        return expires(renewal_expiry_s(features, Mass(self.theta)))
