@@ -24,6 +24,10 @@ FIRST_STEP_S = 300.0
 """The first step of integration, s; each is twice as long as the one before, up to an hour."""
 MOST_STEPS = 64
 """The most steps by which `priced_waning_passage_s` integrates; what takes longer, some thousand years, is infinite."""
+LEAST_PER_HOUR = 1e-12
+"""A rate of updates below this counts as 0."""
+LEAST_AGE_S = 1.0
+"""An object that changed less than this ago, s, may change again at once."""
 CLOSE = 1e-9
 """Below this the start of Newton's method is exact."""
 LARGEST_PRICE = 1e6
@@ -69,7 +73,7 @@ def priced_passage_s(
     longest_s = FIRST_STEP_S
     while passed_s < DAY_S:
         step_s = edges_s[k + 1] - clock_s
-        if rates_per_hour[k] > 0.0:
+        if rates_per_hour[k] > LEAST_PER_HOUR:
             step_s = min(step_s, longest_s)
             per_s = rates_per_hour[k] / HOUR_S
             mass = priced_mass(price, requests, passed_s + step_s / 2, per_s)
@@ -85,14 +89,14 @@ def priced_passage_s(
             k = k + 1 if k + 1 < segments else 0
             clock_s = edges_s[k]
     for i in range(segments):
-        if rates_per_hour[i] > 0.0:
+        if rates_per_hour[i] > LEAST_PER_HOUR:
             rates_per_hour[i] /= priced_mass(price, requests, math.inf, rates_per_hour[i] / HOUR_S)
     return first_passage_s(edges_s, rates_per_hour, start_s + passed_s, 1.0 - used)
 
 
 def priced_waning_passage_s(start_s: float, age_s: float, price: float, requests: RequestRates) -> float:
     """As `priced_passage_s` for the rate 1 / (`age_s` + s) at s after `start_s`, which falls with time."""
-    if age_s <= 0.0:
+    if age_s < LEAST_AGE_S:
         return start_s
     used = passed_s = 0.0
     longest_s = FIRST_STEP_S
@@ -111,5 +115,6 @@ def priced_waning_passage_s(start_s: float, age_s: float, price: float, requests
 
 
 def priced_mass(price: float, requests: RequestRates, after_s: float, updates_per_s: float) -> float:
+    """x, `after_s` seconds after the moment of the request rates."""
     per_s = request_rate_per_s(requests, after_s)
     return tolerated_mass(requests.burst * price, per_s / (requests.burst * updates_per_s))

@@ -15,12 +15,12 @@ from bestbefore.policies.validation.baselines.pid import Pid
 from bestbefore.policies.validation.baselines.squid import Squid
 from bestbefore.policies.validation.baselines.stormcrawler import StormCrawler
 from bestbefore.policies.validation.machinery.policy import Formula
-from bestbefore.policies.validation.rules.agghist import AggHist
-from bestbefore.policies.validation.rules.indagg import IndAgg
-from bestbefore.policies.validation.rules.indhist import IndHist
-from bestbefore.policies.validation.rules.indttl import IndTtl
+from bestbefore.policies.validation.rules.agghist import AggHist, PricedAggHist
+from bestbefore.policies.validation.rules.indagg import IndAgg, PricedIndAgg
+from bestbefore.policies.validation.rules.indhist import IndHist, PricedIndHist
+from bestbefore.policies.validation.rules.indttl import IndTtl, PricedIndTtl
 from bestbefore.policies.validation.rules.renewal import MassRenewal, Renewal
-from bestbefore.policies.validation.rules.ttl import MassTtl, Ttl
+from bestbefore.policies.validation.rules.ttl import MassTtl, PricedTtl, Ttl
 
 POLICIES: Mapping[str, type[Formula]] = {
     Ttl.name: Ttl,
@@ -44,7 +44,11 @@ POLICIES: Mapping[str, type[Formula]] = {
 }
 
 OTHER_FORMS: Mapping[str, tuple[type[Formula], ...]] = {
-    Ttl.name: (MassTtl,),
+    Ttl.name: (MassTtl, PricedTtl),
+    IndHist.name: (PricedIndHist,),
+    AggHist.name: (PricedAggHist,),
+    IndAgg.name: (PricedIndAgg,),
+    IndTtl.name: (PricedIndTtl,),
     Renewal.name: (MassRenewal,),
 }
 """The classes of the same name whose tolerance is another: the keys of a SPEC choose among them."""

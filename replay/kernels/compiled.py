@@ -16,7 +16,7 @@ from bestbefore.policies.units import BINS
 from bestbefore.policies.validation.machinery.bounds import Rule, RuleWithFallback
 from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
 from bestbefore.policies.validation.machinery.policy import Formula
-from bestbefore.policies.validation.machinery.tolerance import Mass
+from bestbefore.policies.validation.machinery.tolerance import Mass, Price
 from bestbefore.replay.kernels import learning, observed, walk
 from bestbefore.replay.kernels.arrays.histories import PackedHistories
 from bestbefore.replay.kernels.arrays.truth import Truth
@@ -31,7 +31,7 @@ from bestbefore.replay.kernels.rule import AnyRule, in_numbers, parameters_of
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 
-for named in (CompleteFeatures, ObservedFeatures, Rule, RuleWithFallback, Mass):
+for named in (CompleteFeatures, ObservedFeatures, Rule, RuleWithFallback, Mass, Price):
     make_methods_compilable(named)
 make_prefetch_compilable()
 for loop in (walk.replay, observed.replay, learning.learn_all, learning.report_all):

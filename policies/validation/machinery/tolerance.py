@@ -51,12 +51,10 @@ class Price(NamedTuple):
     ) -> float:
         for k in range(len(rates_per_hour)):
             rates_per_hour[k] *= scale
-        requests = rates_at(features.demand(), features.t)
-        return priced_passage_s(edges_s, rates_per_hour, features.t, self.price, requests)
+        return priced_passage_s(edges_s, rates_per_hour, features.t, self.price, self.requests(features))
 
     def waning_passage_s(self, features: Features, since_s: float) -> float:
-        requests = rates_at(features.demand(), features.t)
-        return priced_waning_passage_s(features.t, features.t - since_s, self.price, requests)
+        return priced_waning_passage_s(features.t, features.t - since_s, self.price, self.requests(features))
 
     def requests(self, features: Features) -> RequestRates:
         return rates_at(features.demand(), features.t)

@@ -8,12 +8,12 @@ from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.estimates import set_group_pattern, set_joined_group_pattern
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula
-from bestbefore.policies.validation.machinery.ranges import check_range
-from bestbefore.policies.validation.machinery.tolerance import Mass
+from bestbefore.policies.validation.machinery.ranges import check_price, check_range
+from bestbefore.policies.validation.machinery.tolerance import PRICE, Mass, Price, Tolerance
 from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 
-def agghist_expiry_s(features: Features, tolerance: Mass, segment_penalty: float) -> float:
+def agghist_expiry_s(features: Features, tolerance: Tolerance, segment_penalty: float) -> float:
     """The moment at which the group's pattern, scaled to the object's rate, has reached what is tolerated."""
     hours = (features.t - features.observed_since_s()) / HOUR_S
     updates = features.counted_updates()
@@ -57,3 +57,23 @@ class AggHist(Formula):
 
     def decide(self, features: Features) -> Decision:
         return expires(agghist_expiry_s(features, Mass(self.theta), self.segment_penalty))
+
+
+@dataclass(frozen=True, slots=True)
+class PricedAggHist(Formula):
+    """`AggHist` with a price in place of theta: see `models.price`."""
+
+    name: ClassVar[str] = AggHist.name
+    needs: ClassVar[Needs] = AggHist.needs | Needs.DEMAND
+
+    price: float = PRICE
+    """The number of validations that one stale hit is worth, 0 to 1e6."""
+    segment_penalty: float = 0.0
+    """As that of `AggHist`."""
+
+    def __post_init__(self) -> None:
+        check_price(self.price)
+        check_range("segment_penalty", self.segment_penalty)
+
+    def decide(self, features: Features) -> Decision:
+        return expires(agghist_expiry_s(features, Price(self.price), self.segment_penalty))

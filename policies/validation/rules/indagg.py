@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula
-from bestbefore.policies.validation.machinery.ranges import check_range
-from bestbefore.policies.validation.machinery.tolerance import Mass
+from bestbefore.policies.validation.machinery.ranges import check_price, check_range
+from bestbefore.policies.validation.machinery.tolerance import PRICE, Mass, Price
 from bestbefore.policies.validation.machinery.verdict import Decision, expires_by
 from bestbefore.policies.validation.rules.agghist import AggHist, agghist_expiry_s
 from bestbefore.policies.validation.rules.indhist import IndHist, indhist_expiry_s
@@ -47,3 +47,27 @@ class IndAgg(Formula):
         if follows_group(features, self.threshold):
             return expires_by(0, agghist_expiry_s(features, Mass(self.theta), 0.0))
         return expires_by(1, indhist_expiry_s(features, Mass(self.theta)))
+
+
+@dataclass(frozen=True, slots=True)
+class PricedIndAgg(Formula):
+    """`IndAgg` with a price in place of theta: see `models.price`."""
+
+    name: ClassVar[str] = IndAgg.name
+    needs: ClassVar[Needs] = IndAgg.needs | Needs.DEMAND
+    uses_fallback: ClassVar[bool] = True
+    alternatives: ClassVar[tuple[str, ...]] = IndAgg.alternatives
+
+    price: float = PRICE
+    """The number of validations that one stale hit is worth, 0 to 1e6."""
+    threshold: float = 0.5
+    """T, from 0 to 1."""
+
+    def __post_init__(self) -> None:
+        check_price(self.price)
+        check_range("threshold", self.threshold, most=1.0)
+
+    def decide(self, features: Features) -> Decision:
+        if follows_group(features, self.threshold):
+            return expires_by(0, agghist_expiry_s(features, Price(self.price), 0.0))
+        return expires_by(1, indhist_expiry_s(features, Price(self.price)))

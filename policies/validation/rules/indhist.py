@@ -6,12 +6,12 @@ from typing import ClassVar
 from bestbefore.policies.validation.machinery.estimates import set_own_rates
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula
-from bestbefore.policies.validation.machinery.ranges import check_range
-from bestbefore.policies.validation.machinery.tolerance import Mass
+from bestbefore.policies.validation.machinery.ranges import check_price, check_range
+from bestbefore.policies.validation.machinery.tolerance import PRICE, Mass, Price, Tolerance
 from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 
-def indhist_expiry_s(features: Features, tolerance: Mass) -> float:
+def indhist_expiry_s(features: Features, tolerance: Tolerance) -> float:
     """The moment at which the object's own hourly rates have reached what is tolerated."""
     set_own_rates(features)
     return tolerance.passage_s(features, features.by_bin.hourly_s, features.by_bin.rates, 1.0)
@@ -40,3 +40,21 @@ class IndHist(Formula):
 
     def decide(self, features: Features) -> Decision:
         return expires(indhist_expiry_s(features, Mass(self.theta)))
+
+
+@dataclass(frozen=True, slots=True)
+class PricedIndHist(Formula):
+    """`IndHist` with a price in place of theta: see `models.price`."""
+
+    name: ClassVar[str] = IndHist.name
+    needs: ClassVar[Needs] = IndHist.needs | Needs.DEMAND
+    uses_fallback: ClassVar[bool] = True
+
+    price: float = PRICE
+    """The number of validations that one stale hit is worth, 0 to 1e6."""
+
+    def __post_init__(self) -> None:
+        check_price(self.price)
+
+    def decide(self, features: Features) -> Decision:
+        return expires(indhist_expiry_s(features, Price(self.price)))

@@ -9,11 +9,11 @@ from bestbefore.policies.units import DAY_S
 from bestbefore.policies.validation.machinery.estimates import expected_within
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula
-from bestbefore.policies.validation.machinery.ranges import check_range
-from bestbefore.policies.validation.machinery.tolerance import Mass
+from bestbefore.policies.validation.machinery.ranges import check_price, check_range
+from bestbefore.policies.validation.machinery.tolerance import PRICE, Mass, Price
 from bestbefore.policies.validation.machinery.verdict import Decision, expires_by
 from bestbefore.policies.validation.rules.indhist import IndHist, indhist_expiry_s
-from bestbefore.policies.validation.rules.ttl import Ttl, ttl_expiry_s
+from bestbefore.policies.validation.rules.ttl import Ttl, quiet_since_s, ttl_expiry_s
 
 
 def in_burst(features: Features, window_s: float, threshold: float) -> bool:
@@ -63,3 +63,30 @@ class IndTtl(Formula):
         if self.threshold < math.inf and in_burst(features, self.window_s, self.threshold):
             return expires_by(0, ttl_expiry_s(features, self.alpha))
         return expires_by(1, indhist_expiry_s(features, Mass(self.theta)))
+
+
+@dataclass(frozen=True, slots=True)
+class PricedIndTtl(Formula):
+    """`IndTtl` with a price in place of theta and alpha: see `models.price`."""
+
+    name: ClassVar[str] = IndTtl.name
+    needs: ClassVar[Needs] = IndTtl.needs | Needs.DEMAND
+    uses_fallback: ClassVar[bool] = True
+    alternatives: ClassVar[tuple[str, ...]] = IndTtl.alternatives
+
+    price: float = PRICE
+    """The number of validations that one stale hit is worth, 0 to 1e6."""
+    window_s: float = DAY_S
+    """W, 1 s or more."""
+    threshold: float = 2.0
+    """T, 0 or more; may be infinite."""
+
+    def __post_init__(self) -> None:
+        check_price(self.price)
+        check_range("window", self.window_s, least=1.0)
+        check_range("threshold", self.threshold, infinite=True)
+
+    def decide(self, features: Features) -> Decision:
+        if self.threshold < math.inf and in_burst(features, self.window_s, self.threshold):
+            return expires_by(0, Price(self.price).waning_passage_s(features, quiet_since_s(features)))
+        return expires_by(1, indhist_expiry_s(features, Price(self.price)))

@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bestbefore.policies.validation.machinery.features import Features
+from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula
-from bestbefore.policies.validation.machinery.ranges import check_range
-from bestbefore.policies.validation.machinery.tolerance import Mass
+from bestbefore.policies.validation.machinery.ranges import check_price, check_range
+from bestbefore.policies.validation.machinery.tolerance import PRICE, Mass, Price
 from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 LARGEST_THETA = 700.0
@@ -61,3 +61,20 @@ class MassTtl(Formula):
 
     def decide(self, features: Features) -> Decision:
         return expires(Mass(self.theta).waning_passage_s(features, quiet_since_s(features)))
+
+
+@dataclass(frozen=True, slots=True)
+class PricedTtl(Formula):
+    """`MassTtl` with a price in place of theta: see `models.price`."""
+
+    name: ClassVar[str] = Ttl.name
+    needs: ClassVar[Needs] = Ttl.needs | Needs.DEMAND
+
+    price: float = PRICE
+    """The number of validations that one stale hit is worth, 0 to 1e6."""
+
+    def __post_init__(self) -> None:
+        check_price(self.price)
+
+    def decide(self, features: Features) -> Decision:
+        return expires(Price(self.price).waning_passage_s(features, quiet_since_s(features)))
