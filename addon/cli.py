@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, LazyCommand] = {
     "run": LazyCommand("bestbefore.addon.commands.run", "Run a command that uses a running proxy."),
     "replay": LazyCommand("bestbefore.replay.commands.replay", "Replay a trace under policies."),
     "recommend": LazyCommand("bestbefore.replay.commands.recommend", "Find the best policy for each domain."),
+    "evaluate": LazyCommand("bestbefore.replay.commands.evaluate", "Compare policies at equal stale rates."),
     "convert": LazyCommand("bestbefore.replay.commands.convert", "Convert a log or trace to columns."),
     "plan": LazyCommand(
         "bestbefore.replay.commands.plan",

@@ -15,9 +15,9 @@ from bestbefore.addon.errors import InputError
 from bestbefore.replay.commands.messages import warn
 from bestbefore.replay.commands.progress import bar
 from bestbefore.replay.commands.scenario_options import jobs_option
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.table import PAPERS, writer_of
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 from bestbefore.replay.traces.errors import TraceError
 
 TRACES_VARIABLE = "BESTBEFORE_TRACES"
@@ -42,7 +42,7 @@ def command(names: tuple[str, ...], traces: Path | None, folder: Path, jobs: int
         raise InputError(str(error)) from None
     work = Work(traces, warn, jobs, bar)
     for name, write in writers.items():
-        page = Page(name, _made())
+        page = Page(name, made())
         try:
             write(work, page)
         except TraceError as error:
@@ -52,7 +52,7 @@ def command(names: tuple[str, ...], traces: Path | None, folder: Path, jobs: int
         click.echo(page.write(folder))
 
 
-def _made() -> str:
+def made() -> str:
     """Return the caption of a table: command, date and machine."""
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
     line = shlex.join(["bestbefore", *sys.argv[1:]])

@@ -35,7 +35,7 @@ IMPLAUSIBLE = 0.5
 """The least stale rate for which a warning says that it may have been meant in percent."""
 
 
-def _share(text: str) -> float:
+def parse_share(text: str) -> float:
     """Parse a share, perhaps in percent. Raises ValueError."""
     text = text.strip()
     return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
@@ -47,7 +47,9 @@ def _share(text: str) -> float:
 @click.option("--history", type=click.Choice(["complete", "observed"]), default="observed", show_default=True,
               help="What policies know: all updates so far, or only what the contacts of a proxy would have shown.")
 @click.option("--stale-rate", "largest_stale_rate", required=True, metavar="SHARE",
-              callback=number("a share from 0 to 1, or from 0% to 100%", lambda share: 0.0 <= share <= 1.0, _share),
+              callback=number(
+                  "a share from 0 to 1, or from 0% to 100%", lambda share: 0.0 <= share <= 1.0, parse_share
+              ),
               help="Largest share of stale hits among the requests that find a copy, such as 0.01 or 1%.")
 @click.option("--policy", "specs", multiple=True, metavar="SPEC",
               help="Policy to choose from: NAME or NAME:KEY=VALUE,...; a value may be a range A..B/N of N values. "

@@ -15,13 +15,13 @@ from bestbefore.addon.clock import RealClock
 from bestbefore.addon.errors import InputError
 from bestbefore.policies.validation.machinery.spec import params
 from bestbefore.policies.validation.table import POLICIES
-from bestbefore.replay.commands.count_tables import tables
 from bestbefore.replay.commands.messages import say
 from bestbefore.replay.commands.progress import bar, in_order
 from bestbefore.replay.commands.run_options import RunOptions, run_options
 from bestbefore.replay.commands.scenario_options import ScenarioOptions, jobs_option, scenario_options
 from bestbefore.replay.commands.trace_options import TraceOptions, read_given, trace_options
 from bestbefore.replay.report.chart import BOUND
+from bestbefore.replay.report.count_tables import tables
 from bestbefore.replay.report.folder import FINISHED, write_report
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.runs import Run

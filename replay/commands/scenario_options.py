@@ -44,24 +44,33 @@ class ScenarioOptions:
         )
 
 
+def group_option(grouping: Grouping) -> Callable[[Command], Command]:
+    """Make the option --group with this default."""
+    return click.option("--group", "grouping", type=click.Choice([g.value for g in Grouping]), default=grouping.value,
+                        show_default=True, callback=lambda _ctx, _param, value: Grouping(value),
+                        help="Group of an object, whose pattern agghist uses: the whole trace; the part of its name "
+                        "before the first /; or, as in the proxy, the registrable domain of its host.")
+
+
+origin_option = click.option("--origin", "origin_s", callback=_unix_time, metavar="UNIX_SECONDS",
+                             help="Time at which observation starts (default: the earliest event).")
+test_start_option = click.option("--test-start", "test_start_s", callback=_unix_time, metavar="UNIX_SECONDS",
+                                 help="Time from which requests are replayed; updates before it are history (default: "
+                                 "that of --origin).")
+
+
 def scenario_options(cache: Cache, grouping: Grouping) -> Callable[[Command], Command]:
     """Add --test-start, --origin, --cache and --group with these defaults, passed as the argument `scenario`."""
 
     def add(command: Command) -> Command:
         command = passed_as(ScenarioOptions, "scenario")(command)
         for option in (
-            click.option("--group", "grouping", type=click.Choice([g.value for g in Grouping]), default=grouping.value,
-                         show_default=True, callback=lambda _ctx, _param, value: Grouping(value),
-                         help="Group of an object, whose pattern agghist uses: the whole trace; the part of its name "
-                         "before the first /; or, as in the proxy, the registrable domain of its host."),
+            group_option(grouping),
             click.option("--cache", type=click.Choice([c.value for c in Cache]), default=cache.value,
                          show_default=True, callback=lambda _ctx, _param, value: Cache(value),
                          help="One cache per client, or one shared cache."),
-            click.option("--origin", "origin_s", callback=_unix_time, metavar="UNIX_SECONDS",
-                         help="Time at which observation starts (default: the earliest event)."),
-            click.option("--test-start", "test_start_s", callback=_unix_time, metavar="UNIX_SECONDS",
-                         help="Time from which requests are replayed; updates before it are history (default: that of "
-                         "--origin)."),
+            origin_option,
+            test_start_option,
         ):
             command = option(command)
         return command

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 NOT_SEEN = "–"
 

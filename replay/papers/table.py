@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from bestbefore.policies.validation.machinery.spec import unknown_name
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 
 Write = Callable[[Work, Page], None]
 """Writes the printed values and ours to the page of a paper. Raises TraceError for a trace that cannot be read."""

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.policy import Policy
+from bestbefore.replay.kernels.rule import rule_of
 from bestbefore.replay.simulate import fast_engine, fast_observed_engine, plain_engine
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.scenario import Scenario
@@ -33,6 +34,9 @@ class Engines:
     """The engine used for every policy that it can replay; for the others the plain engine is used."""
     bar: Bar = no_bar
     """Shows the progress of preparations."""
+    compiles: bool | None = None
+    """Whether policies are compiled; None: if one scenario has enough requests for that. A policy that numba cannot
+    compile is then replayed by the plain engine."""
 
     def obstacle(self, policy: Policy) -> str | None:
         """Return the reason why the preferred engine cannot replay under the policy; None if it can."""
@@ -40,9 +44,12 @@ class Engines:
             case Through.FAST:
                 if policy.siblings < 1.0:
                     return "it validates because of siblings, whose order in time the fast engines do not keep"
-                if self._learns(policy):
-                    return fast_observed_engine.obstacle(self.scenario, policy)
-                return fast_engine.obstacle(self.scenario, policy)
+                learns = self._learns(policy)
+                obstacle = fast_observed_engine.obstacle if learns else fast_engine.obstacle
+                compiling = fast_observed_engine.compiling_obstacle if learns else fast_engine.compiling_obstacle
+                why = obstacle(self.scenario, policy)
+                rule = rule_of(policy) if self.compiles else None
+                return why if why is not None or rule is None else compiling(rule)
             case Through.PLAIN:
                 return None
             case Through.ADDON:
@@ -103,8 +110,8 @@ class Engines:
 
     @cached_property
     def _fast(self) -> fast_engine.FastReplay:
-        return fast_engine.FastReplay(self.scenario, self.bar)
+        return fast_engine.FastReplay(self.scenario, self.bar, compiles=self.compiles)
 
     @cached_property
     def _fast_observed(self) -> fast_observed_engine.FastObservedReplay:
-        return fast_observed_engine.FastObservedReplay(self.scenario, self.bar)
+        return fast_observed_engine.FastObservedReplay(self.scenario, self.bar, compiles=self.compiles)

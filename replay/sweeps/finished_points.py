@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import copy
 from pathlib import Path
 
 from bestbefore.policies.validation.machinery.policy import Policy
@@ -29,6 +30,12 @@ class FinishedPoints:
         self._ends_in_line = text.endswith("\n") or not text
         for line in text.split("\n"):
             self._recall(line)
+
+    def of(self, replay: str) -> "FinishedPoints":
+        """Return the finished points of another replay in the same file, as read before."""
+        other = copy(self)
+        other._replay = replay  # noqa: SLF001 (the same class)
+        return other
 
     def get(self, policy: Policy) -> Rows | None:
         """Return the counts under this policy; None if it is not finished."""

@@ -12,7 +12,7 @@ from bestbefore.replay.papers.adaptive.curves import (
 )
 from bestbefore.replay.papers.adaptive.words import number, ratio, share
 from bestbefore.replay.papers.claims import Claim, less, verdict
-from bestbefore.replay.papers.interpolation import crossing
+from bestbefore.replay.report.interpolation import crossing
 from bestbefore.replay.report.series import Series
 
 ANCHORS = (0.5, 0.2)

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.replay.papers.interpolation import crossing
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.interpolation import crossing
 from bestbefore.replay.report.series import Series
 from bestbefore.replay.simulate.engines import Engines
 from bestbefore.replay.simulate.scenario import Scenario

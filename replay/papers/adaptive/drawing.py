@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.replay.papers.adaptive.curves import STALE_RATE, VALIDATION_RATE, rates
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 from bestbefore.replay.report.series import Series
 
 PER_CENT = 100.0

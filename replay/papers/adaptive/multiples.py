@@ -16,8 +16,8 @@ from bestbefore.replay.papers.adaptive.curves import (
     values_between,
 )
 from bestbefore.replay.papers.adaptive.words import NOT_REACHED, number, ratio, share
-from bestbefore.replay.papers.interpolation import crossing
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.interpolation import crossing
 from bestbefore.replay.simulate.engines import Engines
 from bestbefore.replay.simulate.scenario import Scenario
 

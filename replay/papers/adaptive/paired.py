@@ -17,6 +17,7 @@ from bestbefore.replay.simulate.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns.columns import IdArray, Requests, Updates
 from bestbefore.replay.traces.columns.files import read_requests, read_updates
 from bestbefore.replay.traces.columns.objects import read_labels
+from bestbefore.replay.traces.columns.selection import requests_of, updates_of
 
 ORIGIN_S = 1706227200.0
 """The time at which observation starts."""
@@ -42,17 +43,9 @@ class Paired:
 
     def only(self, objects: Collection[str]) -> "Paired":
         """The updates and requests of these objects."""
-        updates, requests = self.updates, self.requests
-        updated = np.array([name in objects for name in updates.objects], dtype=bool)[updates.object_ids]
-        asked = np.array([name in objects for name in requests.objects], dtype=bool)[requests.object_ids]
         return replace(
-            self,
-            updates=Updates(updates.times_s[updated], updates.object_ids[updated], updates.objects),
-            requests=Requests(
-                requests.times_s[asked], requests.client_ids[asked], requests.object_ids[asked],
-                requests.clients, requests.objects,
-            ),
-        )  # fmt: skip
+            self, updates=updates_of(self.updates, objects), requests=requests_of(self.requests, objects)
+        )
 
     def of_class(self, name: str) -> "Paired":
         """The updates and requests of the objects of this class."""

@@ -12,8 +12,8 @@ from bestbefore.replay.papers.adaptive.sections import (
     segments,
     summary,
 )
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 from bestbefore.replay.traces.columns.files import read_updates
 
 

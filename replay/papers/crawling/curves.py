@@ -6,7 +6,7 @@ from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.units import FloatArray
 from bestbefore.replay.papers.crawling.pages import Pages
 from bestbefore.replay.papers.crawling.schemes import Scheme, mean_staleness
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 CRAWLS_PER_PAGE = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
 

@@ -11,7 +11,7 @@ from bestbefore.replay.papers.crawling.curves import CRAWLS_PER_PAGE, Curves, ov
 from bestbefore.replay.papers.crawling.embarrassment_weights import click_probabilities, embarrassment_weights
 from bestbefore.replay.papers.crawling.pages import MIXED, PAGES, Pages, zipf_rates
 from bestbefore.replay.papers.crawling.schemes import UNWEIGHTED, WEIGHTED, Scheme, in_words, is_convex
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 POSITIONS, RESULT_PAGES, NEXT_PAGE = 10, 5, 0.8
 SPREAD = 5.0

@@ -11,7 +11,7 @@ from bestbefore.replay.papers.crawling.curves import show
 from bestbefore.replay.papers.crawling.pages import PAGES, pareto_staleness, zipf_rates
 from bestbefore.replay.papers.crawling.schemes import in_proportion
 from bestbefore.replay.papers.crawling.tables import best_visits_of_tables
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 CRAWLS_PER_PAGE = 2.5
 WITH_A_MEAN = (1.05, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0)

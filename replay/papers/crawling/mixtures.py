@@ -12,7 +12,7 @@ from bestbefore.replay.papers.crawling.curves import CRAWLS_PER_PAGE, Curves, ov
 from bestbefore.replay.papers.crawling.pages import MIXED, PAGES, SHAPE, Kind, Mixture, Pages, zipf_rates
 from bestbefore.replay.papers.crawling.quasideterministic import MOST_POTENTIAL
 from bestbefore.replay.papers.crawling.schemes import UNWEIGHTED, in_words, is_convex, mean_staleness
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 MIXTURES: dict[str, Mixture] = {
     "mixed": MIXED,

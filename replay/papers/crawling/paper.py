@@ -2,8 +2,8 @@
 
 from bestbefore.replay.papers.crawling import embarrassment, heavy_tail, mixtures, slots
 from bestbefore.replay.papers.crawling.pages import PAGES
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 
 
 def write(work: Work, page: Page) -> None:

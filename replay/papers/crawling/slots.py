@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.prefetch.slots.assignment import Slots, assign
 from bestbefore.policies.units import DAY_S, FloatArray
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 CRAWLERS = 10
 SLOTS_EACH = 1_000_000

@@ -13,8 +13,8 @@ from bestbefore.replay.papers.feeds.population import ENOUGH, burstiness
 from bestbefore.replay.papers.feeds.runs import BOTH, ONLINE, PLANNED, STRATEGIES, UNIFORM
 from bestbefore.replay.papers.feeds.spans import END_S, START_S, Spans
 from bestbefore.replay.papers.feeds.strategies import divided, evenly, uniform
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.printed import HEADS, beside
+from bestbefore.replay.report.page import Page
 
 COMBINED, AGE, FRESHNESS = "ours (both)", "CGM03 (age)", "CGM03 (freshness)"
 PRINTED = {COMBINED: "395", AGE: "590", FRESHNESS: "40105"}

@@ -9,7 +9,7 @@ from bestbefore.policies.prefetch.timing.exact import points_on_grid, retrieval_
 from bestbefore.policies.prefetch.timing.points import Intensity, delay_slopes, expected_delay, grid_h, uniform_points
 from bestbefore.policies.units import FloatArray
 from bestbefore.replay.papers.feeds.point_search import exhaustive_points, refined_points
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 EXAMPLE_1 = Intensity.of((0.0, 1.0, 2.0), (1.0, 0.0))
 STEPS = 240

@@ -13,8 +13,8 @@ from bestbefore.policies.units import BINS, FloatArray
 from bestbefore.replay.papers.feeds.learnt_rates import STRENGTH, LearntRates
 from bestbefore.replay.papers.feeds.runs import BUDGETS
 from bestbefore.replay.papers.feeds.strategies import timed, uniform
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 
 LEVEL = 1e-6
 """The tolerance of a slope of the delay, in postings of a day."""

@@ -4,8 +4,8 @@ from bestbefore.replay.papers.claims import write_claims
 from bestbefore.replay.papers.feeds import crawlers, examples, hours, pollers, population, tables, windows
 from bestbefore.replay.papers.feeds.learnt_rates import LearntRates
 from bestbefore.replay.papers.feeds.spans import LIKE_PAPER_NAME, like_paper, read_spans
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 
 
 def write(work: Work, page: Page) -> None:

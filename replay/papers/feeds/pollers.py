@@ -14,10 +14,10 @@ from bestbefore.replay.papers.feeds.runs import ALLOCATION, BOTH, BUDGETS, ONLIN
 from bestbefore.replay.papers.feeds.spans import END_S, LIKE_PAPER_NAME, Spans
 from bestbefore.replay.papers.feeds.strategies import evenly
 from bestbefore.replay.papers.feeds.tables import Found
-from bestbefore.replay.papers.interpolation import crossing
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.printed import minutes
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.interpolation import crossing
+from bestbefore.replay.report.page import Page
 
 MIN_INTERVAL_S = 60.0
 

@@ -14,7 +14,7 @@ from bestbefore.replay.papers.feeds.spans import (
     SPAN_DAYS,
     Spans,
 )
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 ENOUGH = 10
 """The least number of postings for an estimate of burstiness."""

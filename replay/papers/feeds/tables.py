@@ -23,9 +23,9 @@ from bestbefore.replay.papers.feeds.runs import (
     measured,
 )
 from bestbefore.replay.papers.feeds.spans import LIKE_PAPER_NAME
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.printed import minutes
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 
 PRINTED = {
     UNIFORM: ("645", "1440", "392"),

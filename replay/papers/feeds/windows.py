@@ -9,8 +9,8 @@ from bestbefore.policies.units import DAY_S, IntArray
 from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.feeds.learning_windows import mean_delay_of_pattern_window_s, mean_delay_of_rate_window_s
 from bestbefore.replay.papers.feeds.spans import SPAN_DAYS, Spans
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 
 RATE_DAYS = (1, 2, 3, 5, 7, 10, 14, 21, 28)
 PATTERN_WEEKS = (1, 2, 3, 4)

@@ -19,7 +19,7 @@ from bestbefore.replay.papers.multicast.measures import (
     shown,
 )
 from bestbefore.replay.papers.multicast.simulations import Case, Simulations
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 SUBSCRIBERS = 100
 DOWNLOADERS = (10, 40, 100, 200)

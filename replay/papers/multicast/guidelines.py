@@ -10,7 +10,7 @@ from bestbefore.replay.papers.claims import verdict
 from bestbefore.replay.papers.multicast.judging import recommendation
 from bestbefore.replay.papers.multicast.measures import AGE_CLIENTS, AGE_DATA, CLIENTS, DATA, ChannelMeasure, shown
 from bestbefore.replay.papers.multicast.simulations import Case, Simulations
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 COMPARED = ("circ", "pop", "rq")
 """Those that the tables recommend; RxC was preferred in none of the paper's experiments."""

@@ -11,7 +11,7 @@ from bestbefore.replay.multicast.parameters import Parameters
 from bestbefore.replay.multicast.seed_mean import SeedMean
 from bestbefore.replay.papers.multicast.measures import CLIENTS, shown
 from bestbefore.replay.papers.multicast.simulations import THOUSAND, Case, Simulations
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 LARGER = ((40.0, "pop", "0.85"), (40.0, "rq", "0.81"), (100.0, "pop", "0.73"), (100.0, "rq", "0.74"))
 """(sites per client, scheduler, printed freshness over 100 clients)."""

@@ -10,7 +10,7 @@ from bestbefore.replay.papers.claims import Claim, verdict, write_claims
 from bestbefore.replay.papers.multicast import downloaders
 from bestbefore.replay.papers.multicast.measures import CLIENTS, COMPLETE, shown
 from bestbefore.replay.papers.multicast.simulations import Case, Simulations
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 BASE = Parameters(subscribers=200)
 CLEAR = 0.01

@@ -7,8 +7,8 @@ from bestbefore.replay.papers.multicast.simulations import (
     THOUSAND_INSTANCES,
     Simulations,
 )
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 
 SECTIONS = (subscribers, guidelines, downloaders, observations, readings, impossible)
 

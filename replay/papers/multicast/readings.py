@@ -7,7 +7,7 @@ from bestbefore.replay.multicast.clients import ClientLaw
 from bestbefore.replay.multicast.parameters import Parameters
 from bestbefore.replay.papers.multicast.measures import CLIENTS, shown
 from bestbefore.replay.papers.multicast.simulations import Case, Simulations
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 BASE = Parameters()
 PRINTED = (

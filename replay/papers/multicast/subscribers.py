@@ -10,7 +10,7 @@ from bestbefore.replay.papers.claims import write_claims
 from bestbefore.replay.papers.multicast.judging import HEADS, ORDERS, PrintedMeasure, order_claim
 from bestbefore.replay.papers.multicast.measures import AGE_CLIENTS, AGE_DATA, CLIENTS, DATA, ChannelMeasure, shown
 from bestbefore.replay.papers.multicast.simulations import THOUSAND, Case, Simulations
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 SUBSCRIBERS = (100, 200, 400, 1000)
 PAPER = ("circ", "pop", "rq", "rxc")

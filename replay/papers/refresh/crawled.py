@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.units import DAY_S, FloatArray
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.refresh.synchronisation import Order, age, freshness, waits
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 from bestbefore.replay.traces.columns.files import read_updates
 
 Days = NDArray[np.bool_]

@@ -10,8 +10,8 @@ from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.prefetch.allocation import continuous
 from bestbefore.policies.prefetch.table import Allocate
 from bestbefore.policies.units import FloatArray
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.printed import HEADS, beside, rows_beside
+from bestbefore.replay.report.page import Page
 
 
 class Goal(NamedTuple):

@@ -4,9 +4,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from bestbefore.addon.charts.lines import Line, Scale, drawn
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.printed import HEADS, beside
 from bestbefore.replay.papers.refresh.synchronisation import Order, Simulated, age, freshness, simulate
+from bestbefore.replay.report.page import Page
 
 RATIOS = (0.1, 0.5, 1.0, 2.0, 5.0, 20.0)
 ELEMENTS, SWEEPS, SEED = 1000, 300, 2003

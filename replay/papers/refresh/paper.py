@@ -1,8 +1,8 @@
 """The page of the paper."""
 
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.refresh import crawled, examples, orders, two_elements, web
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 
 
 def write(work: Work, page: Page) -> None:

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from typing import NamedTuple
 
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 CHANGES_PER_DAY = (9, 1)
 

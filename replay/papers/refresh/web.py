@@ -7,7 +7,6 @@ import numpy as np
 from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.prefetch.allocation import objectives
 from bestbefore.policies.units import FloatArray
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.printed import HEADS, rows_beside
 from bestbefore.replay.papers.refresh.shares import (
     INTERVALS_DAYS,
@@ -17,6 +16,7 @@ from bestbefore.replay.papers.refresh.shares import (
     optimal,
     simple_values,
 )
+from bestbefore.replay.report.page import Page
 
 OVERALL = np.array([0.23, 0.15, 0.15, 0.18, 0.29])
 """The shares of pages by change interval; the first two are in the text, the others are read from Figure 17(a)."""

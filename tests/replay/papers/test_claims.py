@@ -1,7 +1,7 @@
 import doctest
 
 from bestbefore.replay.papers import claims
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 
 def test_verdicts_are_as_the_examples_say() -> None:

@@ -17,8 +17,8 @@ from bestbefore.replay.papers.adaptive.curves import (
 from bestbefore.replay.papers.adaptive.drawing import add_rates_figure, cached_requests
 from bestbefore.replay.papers.adaptive.paired import MERGED_PAIRS, ORIGIN_S, Paired
 from bestbefore.replay.papers.claims import Claim, verdict
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 from bestbefore.replay.report.series import Series
 from bestbefore.replay.simulate.scenario import Cache
 

@@ -21,8 +21,8 @@ from bestbefore.replay.papers.adaptive.drawing import add_rates_figure, cached_r
 from bestbefore.replay.papers.adaptive.paired import Paired
 from bestbefore.replay.papers.adaptive.words import NOT_REACHED, number, ratio, share
 from bestbefore.replay.papers.claims import Claim, less, verdict
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 from bestbefore.replay.report.series import Series
 from bestbefore.replay.simulate.scenario import Cache
 

@@ -16,8 +16,8 @@ from bestbefore.policies.validation.machinery.history_features import HistoryFea
 from bestbefore.replay.papers.adaptive.paired import Paired
 from bestbefore.replay.papers.adaptive.words import NOT_REACHED, share
 from bestbefore.replay.papers.claims import Claim, verdict
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 from bestbefore.replay.simulate.scenario import Cache, Scenario
 
 ALPHA = 0.05

@@ -4,7 +4,7 @@ from bestbefore.policies.models.intensity import HOURLY_S, mass
 from bestbefore.policies.units import HOUR_S
 from bestbefore.replay.papers.adaptive.sections.segments import PRINTED
 from bestbefore.replay.papers.claims import Claim, verdict
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 
 def aggregate_example() -> float:

@@ -9,10 +9,10 @@ from bestbefore.replay.papers.adaptive.curves import INDHIST, TTL, PolicyCurve, 
 from bestbefore.replay.papers.adaptive.words import NOT_REACHED, fewer, number
 from bestbefore.replay.papers.claims import Claim, less, verdict
 from bestbefore.replay.papers.figure import figure
-from bestbefore.replay.papers.interpolation import crossing
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.interpolation import crossing
 from bestbefore.replay.report.measure import REFRESHES
+from bestbefore.replay.report.page import Page
 from bestbefore.replay.report.series import Series
 from bestbefore.replay.simulate.counts import RefreshCounts
 from bestbefore.replay.simulate.refresh import RefreshScenario, refresh_objects

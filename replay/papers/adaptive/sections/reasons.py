@@ -19,8 +19,8 @@ from bestbefore.replay.papers.adaptive.variants import (
     shuffled,
 )
 from bestbefore.replay.papers.adaptive.words import share
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.engines import Engines
 from bestbefore.replay.simulate.observed import Warm

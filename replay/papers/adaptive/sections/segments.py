@@ -11,7 +11,7 @@ from bestbefore.policies.validation.machinery.estimates import set_joined_group_
 from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
 from bestbefore.replay.papers.adaptive.paired import ORIGIN_S, Paired
 from bestbefore.replay.papers.claims import NOT_SEEN, Claim
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 PRINTED = (
     (0, 7, 23.81), (7, 10, 52.07), (10, 14, 83.40), (14, 15, 98.53), (15, 17, 65.23),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from bestbefore.replay.papers.claims import Claim, write_claims
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 
 def write(page: Page, claims: Sequence[Claim]) -> None:

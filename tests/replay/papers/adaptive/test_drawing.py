@@ -3,7 +3,7 @@ from pathlib import Path
 
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.papers.adaptive.drawing import add_rates_figure
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 from bestbefore.replay.report.series import Series
 from bestbefore.replay.sweeps.grid import Point
 from bestbefore.replay.sweeps.sweep import Result

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bestbefore.replay.papers.adaptive.paper import write
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,7 @@ from bestbefore.addon.charts.lines import Scale
 from bestbefore.replay.papers.crawling.curves import over_crawls, show
 from bestbefore.replay.papers.crawling.pages import Kind, Pages, zipf_rates
 from bestbefore.replay.papers.crawling.schemes import UNWEIGHTED, mean_staleness
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 
 def test_a_curve_has_the_staleness_of_its_scheme_at_each_budget() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from bestbefore.replay.papers.crawling import embarrassment, heavy_tail, mixtures, slots
 from bestbefore.replay.papers.crawling.paper import write
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 
 pytestmark = pytest.mark.slow
 

@@ -9,8 +9,8 @@ import pytest
 from bestbefore.policies.units import HOUR_S
 from bestbefore.replay.papers.feeds import online
 from bestbefore.replay.papers.feeds.paper import write
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 
 pytestmark = pytest.mark.slow
 

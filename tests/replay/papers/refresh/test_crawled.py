@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from bestbefore.policies.units import DAY_S
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.refresh.crawled import DAYS, REAL_FILES, crawl, real_pages, write
 from bestbefore.replay.papers.refresh.synchronisation import Order
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 
 
 def test_a_page_that_changes_every_noon_is_fresh_until_noon() -> None:

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from bestbefore.policies.prefetch.allocation import objectives
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.refresh.examples import (
     EXAMPLE_5_4,
     EXAMPLE_6_2,
@@ -14,6 +13,7 @@ from bestbefore.replay.papers.refresh.examples import (
     peak,
     write,
 )
+from bestbefore.replay.report.page import Page
 
 CASES = [(example, goal) for example in (EXAMPLE_5_4, EXAMPLE_6_2) for goal in example.goals]
 

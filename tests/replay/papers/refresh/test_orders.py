@@ -1,8 +1,8 @@
 import pytest
 
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.refresh.orders import furthest, ratio_for, simulations, write
 from bestbefore.replay.papers.refresh.synchronisation import Order, age, freshness
+from bestbefore.replay.report.page import Page
 
 
 def test_the_simulation_agrees_with_each_formula() -> None:

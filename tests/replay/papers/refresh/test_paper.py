@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.refresh import crawled, orders
 from bestbefore.replay.papers.refresh.paper import write
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 
 pytestmark = pytest.mark.slow
 

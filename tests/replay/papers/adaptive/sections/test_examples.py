@@ -1,7 +1,7 @@
 import pytest
 
 from bestbefore.replay.papers.adaptive.sections.examples import aggregate_example, individual_example, write
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 
 def test_the_example_of_section_4_2() -> None:

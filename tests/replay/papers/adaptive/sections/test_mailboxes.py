@@ -3,8 +3,8 @@ import pytest
 
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.papers.adaptive.sections.mailboxes import write
-from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.page import Page
 from bestbefore.replay.simulate.refresh import RefreshScenario, refresh_objects
 from bestbefore.replay.traces.columns.columns import Updates
 

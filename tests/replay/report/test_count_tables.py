@@ -1,4 +1,4 @@
-from bestbefore.replay.commands.count_tables import tables
+from bestbefore.replay.report.count_tables import tables
 
 
 def test_a_table_of_the_whole_and_one_for_each_way_of_parting_it() -> None:

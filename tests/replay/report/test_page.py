@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from bestbefore.replay.papers.page import Page
+from bestbefore.replay.report.page import Page
 
 
 def page() -> Page:

@@ -2,8 +2,8 @@ import doctest
 
 import pytest
 
-from bestbefore.replay.papers import interpolation
-from bestbefore.replay.papers.interpolation import crossing
+from bestbefore.replay.report import interpolation
+from bestbefore.replay.report.interpolation import crossing
 
 
 def test_crossings_are_as_the_example_says() -> None:

@@ -1,0 +1,154 @@
+"""The replay of all policies in all cases, caches and histories, over several processes and resumable."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+from bestbefore.policies.validation.machinery.policy import Policy
+from bestbefore.policies.validation.machinery.spec import parse_spec
+from bestbefore.replay.evaluation.case import Case, Known
+from bestbefore.replay.evaluation.compared import Compared
+from bestbefore.replay.evaluation.curves import Curve
+from bestbefore.replay.evaluation.kinds import KIND, kinds_of
+from bestbefore.replay.evaluation.offline_bound import OfflineBound
+from bestbefore.replay.simulate.breakdown import Breakdown
+from bestbefore.replay.simulate.engines import Engines
+from bestbefore.replay.simulate.fast_engine import COMPILED_FROM
+from bestbefore.replay.simulate.runs import RequestRun
+from bestbefore.replay.simulate.scenario import Cache
+from bestbefore.replay.sweeps.finished_points import FinishedPoints, Row, Rows
+from bestbefore.replay.sweeps.parallel import parallel_map
+from bestbefore.replay.sweeps.progress import Bar, no_bar
+
+ORACLE = parse_spec("oracle")
+
+
+class Setting(NamedTuple):
+    """The conditions of a replay of a case."""
+
+    case: Case
+    cache: Cache
+    known: Known
+
+
+@dataclass(frozen=True, slots=True)
+class SettingResult:
+    """The results of all policies in one setting."""
+
+    setting: Setting
+    curves: Mapping[str, Curve]
+    """The curve of each policy by name."""
+    by_kind: Mapping[str, Mapping[str, Curve]]
+    """The same for the objects of each kind."""
+    cached: int
+    """The number of requests that found a copy."""
+    oracle: float
+    """The validations of the oracle, as a share of `cached`."""
+    bounds: Mapping[float, float]
+    """The offline bound at each stale rate, as a share of `cached`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The policies, settings and stale rates to evaluate."""
+
+    policies: Sequence[Compared]
+    settings: Sequence[Setting]
+    stale_rates: Sequence[float]
+
+    def outcomes(self, jobs: int, finished: Path | None = None, bar: Bar = no_bar) -> Iterator[SettingResult]:
+        """Replay all settings, and yield the outcome of each in their order.
+
+        What is finished is read from the file `finished` and appended to it, by setting. Raises OSError for it, and
+        BrokenProcessPool.
+        """
+        if compiles := self._is_worth_compiling:
+            self._compile(bar)  # here, so that the worker processes share it
+        found: dict[int, SettingResult] = {}
+        kept = None if finished is None else FinishedPoints(finished, "")
+        with (
+            parallel_map(_Replaying(self, kept, compiles), range(len(self.settings)), jobs) as replayed,
+            bar("settings", len(self.settings)) as watch,
+        ):
+            for place, (identity, new, outcome) in watch(replayed):
+                found[place] = outcome
+                if kept is not None:
+                    points = kept.of(identity)
+                    for policy, rows in new:
+                        points.add(policy, rows)
+        yield from (found[place] for place in range(len(self.settings)))
+
+    @property
+    def _is_worth_compiling(self) -> bool:
+        points = max(len(one.points) for one in self.policies)
+        return sum(len(setting.case.requests) for setting in self.settings) * points >= COMPILED_FROM
+
+    def _compile(self, bar: Bar) -> None:
+        """Compile all policies, each for complete and for observed histories where these occur."""
+        one_each = {setting.known is Known.COMPLETE: setting for setting in self.settings}
+        first = [one.points[0].policy for one in self.policies]
+        with bar("compiling", len(one_each) * len(first)) as watch:
+            for setting, policy in watch(iter(product(one_each.values(), first))):
+                Engines(setting.case.scenario(setting.cache, setting.known), compiles=True).obstacle(policy)
+
+
+@dataclass(frozen=True, slots=True)
+class _Replaying:
+    """The replay of one setting, as a worker process evaluates it."""
+
+    evaluation: Evaluation
+    finished: FinishedPoints | None
+    compiles: bool
+
+    def __call__(self, place: int) -> tuple[str, list[tuple[Policy, Rows]], SettingResult]:
+        """Return the identity of the replay, the points that were not finished before, and the outcome."""
+        setting = self.evaluation.settings[place]
+        scenario = setting.case.scenario(setting.cache, setting.known)
+        times_s = scenario.updates.times_by_object()
+        kinds = Breakdown.by_label(KIND, kinds_of(times_s), scenario.objects)
+        warm = None if scenario.warmup is None else scenario.warmup.warm
+        run = RequestRun(Engines(scenario, compiles=self.compiles), warm, (kinds,))
+        identity = run.identity()
+        finished = None if self.finished is None else self.finished.of(identity)
+        new: list[tuple[Policy, Rows]] = []
+
+        def rows_of(policy: Policy) -> Rows:
+            rows = None if finished is None else finished.get(policy)
+            if rows is None:
+                rows = run.rows(policy)
+                new.append((policy, rows))
+            return rows
+
+        rows = {one.name: [rows_of(point.policy) for point in one.points] for one in self.evaluation.policies}
+        oracle = rows_of(ORACLE)
+        bound = OfflineBound.of(scenario)
+        cached = bound.cached or 1
+        outcome = SettingResult(
+            setting,
+            {name: _curve([own[0] for own in points]) for name, points in rows.items()},
+            {
+                str(kind[KIND]): {name: _curve_of(str(kind[KIND]), points) for name, points in rows.items()}
+                for kind in oracle[1:]
+            },
+            bound.cached,
+            _number(oracle[0], "validations") / cached,
+            {rate: bound.validations(rate * bound.cached) / cached for rate in self.evaluation.stale_rates},
+        )
+        return identity, new, outcome
+
+
+def _curve_of(kind: str, points: Sequence[Rows]) -> Curve:
+    return _curve([row for rows in points for row in rows[1:] if row[KIND] == kind])
+
+
+def _curve(rows: Sequence[Row]) -> Curve:
+    cached = _number(rows[0], "cached") or 1.0
+    return Curve([(_number(row, "stale_hits") / cached, _number(row, "validations") / cached) for row in rows])
+
+
+def _number(row: Row, name: str) -> float:
+    value = row[name]
+    assert isinstance(value, int | float)
+    return float(value)

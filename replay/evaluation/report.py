@@ -1,0 +1,99 @@
+"""The page of an evaluation. Its words are computed from the figures."""
+
+from collections.abc import Mapping
+
+from bestbefore.replay.evaluation import tables
+from bestbefore.replay.evaluation.comparison import LEAST_VALIDATIONS, Comparison, ReplayConditions
+from bestbefore.replay.evaluation.curves import Spread
+from bestbefore.replay.report.formatting import percent
+from bestbefore.replay.report.page import Page
+
+EQUAL = 0.02
+"""Ratios that differ from 1 by at most this count as equal."""
+MOST_LOSSES = 40
+
+
+def write(page: Page, compared: Comparison, made_from: str, spent: str) -> None:
+    """Write all sections; `made_from` describes the traces, `spent` the processor time."""
+    subject = compared.subject
+    rates = ", ".join(map(percent, compared.stale_rates))
+    page.title("Policies at equal stale rates")
+    page.text(
+        made_from,
+        f"""Each policy is replayed at several values of one parameter. Its validations at a stale rate (stale hits over
+        the requests that found a copy) of {rates} are interpolated linearly in logarithms. They are shown as multiples
+        of those of the best of the five policies of the paper in the same setting: 1.00 is equal, less is better.
+        Settings in which that one needs fewer than {LEAST_VALIDATIONS} validations are left out. Over several traces
+        the mean is geometric, with the smallest and the largest ratio in parentheses. The offline bound is the fewest
+        validations that any policy could need at that stale rate with all updates known, also the future ones; the
+        oracle has no stale hit.""",
+        spent,
+    )
+    for family in compared.families:
+        page.section(f"All policies: {family}")
+        for place in compared.places:
+            page.text(f"**{str(place).capitalize()}.** {verdict(compared, family, place)}")
+            page.table(*tables.of_policies(compared, family, place))
+    if subject is None:
+        return
+    for family in compared.families:
+        page.section(f"`{subject.name}` over the best of the five, `fixed`, the oracle and the offline bound: {family}")
+        page.table(*tables.of_references(compared, family), words=2)
+        page.section(f"`{subject.name}` by the kind of objects: {family}")
+        page.table(*tables.of_kinds(compared, family), words=2)
+    page.section("Each trace")
+    page.text(f"`{subject.name}` over the best of the five; –: too few validations to compare.")
+    for cache in dict.fromkeys(place.cache for place in compared.places):
+        page.text(f"**Cache: {cache}.**")
+        page.table(*tables.of_cases(compared, cache))
+    losses, n = tables.of_losses(compared, 1.0 + EQUAL, MOST_LOSSES)
+    page.section("Where it needs more than the best of the five")
+    page.text(
+        f"""In {n} of {compared.compared()} comparisons `{subject.name}` needs more than {1.0 + EQUAL:.2f} times the
+        validations of the best of the five{f'; the {MOST_LOSSES} largest' if n > MOST_LOSSES else ''}."""
+    )
+    if n:
+        page.table(*losses, words=3)
+    if tables.has_first_day(compared):
+        for family in compared.families:
+            page.section(f"The first day: {family}")
+            page.text(
+                """The first 24 hours, with nothing known before. The stale hits of each policy with as many validations
+                as `ttl` needs for the given stale rate, as multiples of the stale hits of `ttl`."""
+            )
+            page.table(*tables.of_first_day(compared, family))
+
+
+def verdict(compared: Comparison, family: str, place: ReplayConditions) -> str:
+    """Say how the policy in detail compares with the best of the five and with `fixed`."""
+    subject = compared.subject
+    if subject is None:
+        return ""
+    said = []
+    for name, other in (("the best of the five", None), ("`fixed`", compared.fixed)):
+        if name == "`fixed`" and other is None:
+            continue
+        need = None if other is None else compared.of(other)
+        spreads = {
+            rate: compared.spread(family, place, rate, compared.of(subject), need) for rate in compared.stale_rates
+        }
+        said.append(f"compared with {name}, {words(spreads)}")
+    return f"`{subject.name}` needs, {'; '.join(said)}."
+
+
+def words(spreads: Mapping[float, Spread | None]) -> str:
+    """Say whether ratios are below, at or above 1, by the geometric means.
+
+    >>> words({0.01: Spread(0.5, 0.4, 0.6, 6, 6), 0.1: Spread(1.01, 0.9, 1.1, 6, 6), 0.2: None})
+    'fewer validations at 1 %, as many at 10 %, unknown at 20 %'
+    """
+    found: dict[str, list[str]] = {"fewer validations": [], "as many": [], "more": [], "unknown": []}
+    for rate, spread in spreads.items():
+        if spread is None:
+            key = "unknown"
+        elif abs(spread.mean - 1.0) <= EQUAL:
+            key = "as many"
+        else:
+            key = "fewer validations" if spread.mean < 1.0 else "more"
+        found[key].append(percent(rate))
+    return ", ".join(f"{key} at {' and '.join(rates)}" for key, rates in found.items() if rates)
