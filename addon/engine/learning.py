@@ -13,7 +13,8 @@ from typing import NamedTuple
 from bestbefore.addon.engine.listing import Feed, FeedChange, read_first, read_next
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.unvalidated.evidence import ContentEvidence, Gathered, gathered
-from bestbefore.addon.engine.update import Update, fold, hour_of, merged, points_of
+from bestbefore.addon.engine.update import Update, fold, hour_of, memory_after, memory_of, merged, points_of
+from bestbefore.policies.models.hazard.memory import UpdateMemory, memory_since
 from bestbefore.policies.models.history import History
 from bestbefore.policies.models.member_rates import log_interval_micronats
 from bestbefore.policies.units import HOUR_S
@@ -68,6 +69,8 @@ class Record:
     hidden_s: float = 0.0
     """The total time in which further updates may have been missed: before each update of known time, the time since
     the contact before. Updates that the origin has listed add nothing."""
+    memory: UpdateMemory | None = None
+    """What policies remember of the updates (`hazard.memory`); None without updates."""
     interval_micronats: int | None = None
     """What it contributes to the rates of its group (`member_rates`); None if nothing: it is not counted, or was last
     written by a version that did not know these rates."""
@@ -88,7 +91,8 @@ class Record:
 
     def history(self) -> History:
         """Return the history of points, which policies take."""
-        return History.of((u.point_s for u in self.updates), self.since_s, self.last_modified_s, self.folded)
+        points_s = (u.point_s for u in self.updates)
+        return History.of(points_s, self.since_s, self.last_modified_s, self.folded, self.memory)
 
     @property
     def n_updates(self) -> int:
@@ -129,9 +133,10 @@ def observe(record: Record | None, observation: Observation) -> RecordChange:
     found = _compare_feed(record, before, observation)
     known, is_feed = _gathered(before, observation), observation.listing is not None
     listed = observation.reported_since_s is not None
+    hidden_s = 0.0 if listed or found.update is None else _hidden_s(record, found.update)
     record = replace(
         record,
-        hidden_s=record.hidden_s + (0.0 if listed or found.update is None else _hidden_s(record, found.update)),
+        hidden_s=record.hidden_s + hidden_s,
         last_contact_s=observation.t_s,
         cache_group=observation.cache_group,
         contacts=record.contacts + 1,
@@ -140,7 +145,7 @@ def observe(record: Record | None, observation: Observation) -> RecordChange:
         feed=_without_document(record.feed, observation, unchanged=found.changed is False),
         differed_s=observation.t_s if known is not None and known.differs and not is_feed else record.differed_s,
     )
-    return _change(record, observation, found)
+    return _change(record, observation, found, hidden_s)
 
 
 def until(record: Record, now_s: float) -> RecordChange:
@@ -167,6 +172,7 @@ def until(record: Record, now_s: float) -> RecordChange:
         differed_s=None if record.differed_s is None else min(record.differed_s, now_s),
         feed=None if record.feed is None else replace(record.feed, listed_s=min(record.feed.listed_s, last_s)),
     )
+    kept = replace(kept, memory=memory_of(kept.updates, kept.folded, kept.since_s))
     if not record.counted:
         return RecordChange(kept, applied=True, changed=None)
     moved = kept.since_s != record.since_s
@@ -205,8 +211,11 @@ class _Finding(NamedTuple):
     """The postings in the document, if the object is a feed."""
 
 
-def _change(record: Record, observation: Observation, found: _Finding) -> RecordChange:
-    """Add the updates found by the contact and those reported by the origin; return the change of record and group."""
+def _change(record: Record, observation: Observation, found: _Finding, hidden_s: float = 0.0) -> RecordChange:
+    """Add the updates found by the contact and those reported by the origin; return the change of record and group.
+
+    `hidden_s`: as `_hidden_s` of the update found.
+    """
     changed, update, shown = found
     since_s = min(record.since_s, observation.t_s)  # record.since_s is later only if the clock was ahead then
     if shown is not None and shown.since_s is not None:
@@ -228,12 +237,23 @@ def _change(record: Record, observation: Observation, found: _Finding) -> Record
     updates, new, dropped = merged(record.updates, reported, postings)
     detailed, folded = fold(updates, record.folded, DETAILED_UPDATES)
     # A folded update keeps only its point.
-    hidden_s = record.hidden_s + sum(u.point_s - u.after_s for u in updates[: len(updates) - len(detailed)])
+    lost_s = sum(u.point_s - u.after_s for u in updates[: len(updates) - len(detailed)])
     listed = observation.reported_since_s is not None or (shown is not None and bool(shown.postings))
     counted = record.counted or (observation.counted and (record.contacts > 1 or listed))
     feed = record.feed if shown is None else shown.feed
+    memory = record.memory
+    if since_s != record.since_s or updates is not record.updates or memory is None:
+        hidden_from_s = math.inf if update is None else update.by_s - hidden_s
+        memory = _memory_after(record, since_s, updates, hidden_from_s) or memory_of(updates, record.folded, since_s)
     learnt = replace(
-        record, since_s=since_s, updates=detailed, folded=folded, counted=counted, feed=feed, hidden_s=hidden_s
+        record,
+        since_s=since_s,
+        updates=detailed,
+        folded=folded,
+        counted=counted,
+        feed=feed,
+        hidden_s=record.hidden_s + lost_s,
+        memory=memory,
     ).rated()
     if not counted:
         return RecordChange(learnt, applied=True, changed=changed)
@@ -250,6 +270,20 @@ def _change(record: Record, observation: Observation, found: _Finding) -> Record
         new_since_s=since_s if moved else None,
         dropped_since_s=record.since_s if moved else None,
     )
+
+
+def _memory_after(
+    record: Record, since_s: float, updates: tuple[Update, ...], hidden_from_s: float
+) -> UpdateMemory | None:
+    """Return the memory after a contact, as it follows from that of the record; None if it does not."""
+    memory = record.memory
+    if since_s != record.since_s or not updates:
+        return None
+    if memory is None:
+        if record.updates or record.folded:  # written by a version that did not keep it
+            return None
+        memory = memory_since(since_s)
+    return memory_after(memory, record.updates, updates, hidden_from_s)
 
 
 def _compare_feed(record: Record, before: VariantState | None, observation: Observation) -> _Finding:

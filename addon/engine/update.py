@@ -1,9 +1,10 @@
-"""An update of an object, at a known time or within an interval; and the updates of an object, merged and folded."""
+"""An update of an object, at a known time or within an interval; and its updates, merged, folded and remembered."""
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from bestbefore.policies.models.hazard.memory import UpdateMemory, memory_since, updated_at, updated_within
 from bestbefore.policies.units import HOUR_S
 
 
@@ -95,3 +96,47 @@ def fold(
         hour = hour_of(update.point_s)
         hours[hour] = hours.get(hour, 0) + 1
     return updates[surplus:], tuple(sorted(hours.items()))
+
+
+def memory_of(
+    updates: Iterable[Update], folded: Iterable[tuple[int, int]], since_s: float
+) -> UpdateMemory | None:
+    """Return the memory of updates, in ascending order, observed since t_0; None without updates.
+
+    Where updates may have been missed before one of known time is not kept, so the object counts as observed there.
+    """
+    in_hours = (Update(hour * HOUR_S, hour * HOUR_S) for hour, n in folded for _ in range(n))
+    memory = memory_since(since_s)
+    for update in (*in_hours, *updates):
+        memory = _remembered(memory, update, update.by_s)
+    return memory if memory.updates else None
+
+
+def memory_after(
+    memory: UpdateMemory, before: Iterable[Update], after: Sequence[Update], hidden_from_s: float
+) -> UpdateMemory | None:
+    """Return the memory after a contact that has changed the updates of an object from `before` to `after`.
+
+    `hidden_from_s`: from when on other updates than that of known time may have been missed.
+
+    Returns None if it does not follow from the memory before: an update became known late, or its exact time did.
+    """
+    known = set(before)
+    added = [update for update in after if update not in known]
+    for gone in known.difference(after):
+        narrowed = next((u for u in added if gone.after_s <= u.after_s and u.by_s <= gone.by_s), None)
+        if narrowed is None or narrowed.exact:
+            return None
+        added.remove(narrowed)  # its memory would hardly change
+    for update in added:
+        if update.after_s < memory.at_s:
+            return None
+        memory = _remembered(memory, update, hidden_from_s)
+    return memory
+
+
+def _remembered(memory: UpdateMemory, update: Update, hidden_from_s: float) -> UpdateMemory:
+    after_s, by_s = max(update.after_s, memory.at_s), max(update.by_s, memory.at_s)
+    if after_s < by_s:
+        return updated_within(memory, after_s, by_s)
+    return updated_at(memory, by_s, min(max(hidden_from_s, memory.at_s), by_s))

@@ -95,7 +95,8 @@ class History:
     def memory_at(self, t: float) -> UpdateMemory:
         """The memory of the updates, as of the last one up to t; see `memory`."""
         if self.memory is not None:
-            return self.memory
+            # A decision may concern a time before the last update, if the response came from another cache.
+            return self.memory if self.memory.at_s <= t else self.memory._replace(at_s=t)
         folded_s = [hour * HOUR_S for hour, n in self.folded for _ in range(n) if hour * HOUR_S <= t]
         seen = len(folded_s) + int(self.times_s.searchsorted(t, side="right"))
         memories = self._memories

@@ -1,6 +1,7 @@
 """What observations teach: by worked examples, and by properties of any sequence of them."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +18,8 @@ from bestbefore.addon.engine.learning import (
     until,
 )
 from bestbefore.addon.engine.observation import Fingerprint, Observation
-from bestbefore.addon.engine.update import Update
+from bestbefore.addon.engine.update import Update, memory_of
+from bestbefore.policies.models.hazard.memory import memory_since, updated_at, updated_within
 
 URL = "http://www.example.org/page"
 
@@ -35,6 +37,30 @@ def learn(*seen):
         learnt = observe(record, observation)
         record = learnt.record
     return record, learnt
+
+
+# What policies remember of the updates
+
+
+def test_the_memory_is_of_what_contacts_have_shown():
+    record, _ = learn(contact(100.0, "a", modified_s=40.0), contact(200.0, same=True))
+    assert record.memory is None
+    record, _ = learn(contact(100.0, "a"), contact(200.0, same=True), contact(300.0, "b", modified_s=250.0))
+    assert record.memory == updated_at(memory_since(100.0), 250.0, 200.0)
+    same = observe(record, contact(350.0, same=True)).record
+    assert same.memory is record.memory
+    record = observe(same, contact(400.0, "c")).record
+    assert record.memory == updated_within(same.memory, 350.0, 400.0)
+    assert record.history().memory_at(500.0) == record.memory
+
+
+def test_the_memory_is_made_again_where_a_list_tells_of_earlier_updates_and_of_a_record_without_one():
+    record, _ = learn(contact(100.0, "a"), contact(200.0, "b"), contact(300.0, "c"))
+    listed = observe(record, contact(400.0, "c", reported_s=(120.0, 250.0), reported_since_s=50.0)).record
+    assert listed.memory == memory_of([Update(120.0, 120.0), Update(250.0, 250.0)], (), 50.0)
+    old = replace(record, memory=None)
+    assert observe(old, contact(400.0, same=True)).record.memory == memory_of(record.updates, (), 100.0)
+    assert until(listed, 210.0).record.memory == memory_of([Update(120.0, 120.0)], (), 50.0)
 
 
 # Changed or not, and when

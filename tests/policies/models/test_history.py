@@ -110,3 +110,4 @@ def test_folded_updates_are_remembered_at_the_starts_of_their_hours() -> None:
 def test_the_memory_of_contacts_is_taken_as_it_is() -> None:
     memory = updated_at(memory_since(0.0), 700.0, 300.0)
     assert History.of([700.0], 0.0, memory=memory).memory_at(800.0) is memory
+    assert History.of([700.0], 0.0, memory=memory).memory_at(600.0) == memory._replace(at_s=600.0)

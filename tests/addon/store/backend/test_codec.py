@@ -23,6 +23,7 @@ from bestbefore.addon.store.backend.codec import (
     encode_tombstone,
 )
 from bestbefore.addon.store.backend.interface import Tombstone
+from bestbefore.policies.models.hazard.memory import UpdateMemory
 
 URL = "http://www.example.org/\u00e9"
 TIMES = st.floats(0, 4e9)
@@ -50,6 +51,8 @@ RECORDS = st.builds(
         st.integers(0, 99),
         st.lists(st.tuples(st.text(max_size=3), NUMBERS)).map(tuple),
     ),
+    memory=st.none() | st.builds(UpdateMemory, *([TIMES] * len(UpdateMemory._fields))),
+    interval_micronats=st.none() | NUMBERS,
 )
 
 
