@@ -35,6 +35,7 @@ from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.scenario import Cache
 from bestbefore.replay.traces.columns.selection import requests_of, updates_of
 from bestbefore.replay.traces.errors import TraceError
+from bestbefore.replay.traces.summary import counted
 
 STALE_RATES = ("1%", "2%", "5%", "10%")
 NAME = "evaluation"
@@ -137,7 +138,7 @@ def command(
     if folder is not None:
         page = Page(NAME, made())
         used = os.times()
-        spent = f"This took {sum(used[:4]) / 60:.0f} minutes of processor time, with {points} values of each parameter."
+        spent = f"This took {sum(used[:4]) / 60:.1f} minutes of processor time, with {points} values of each parameter."
         report.write(page, compared, words, spent)
         click.echo(page.write(folder))
 
@@ -185,7 +186,7 @@ def _own(
         raise InputError(f"no request at or after the test start, {test_start_s:.17g}")
     own = Case(OWN, "as given", updates, requests, origin_s, test_start_s, grouping)
     others = [permuted(own, f"pairing {seed}", seed) for seed in range(1, pairings + 1)]
-    words = f"""From a trace of {len(requests):,} requests and {len(updates):,} updates, and {pairings} others in which
+    words = f"""From a trace of {len(requests):,} requests and {len(updates):,} updates, and {counted(pairings, "other")} in which
         the histories of the objects are exchanged at random. {_of_half(half)}"""
     return [own, *others], words
 
@@ -196,7 +197,7 @@ def _recorded(traces: Path, pairings: int, half: Half) -> tuple[list[Case], str]
     families = Counter(case.family for case in cases)
     generated = len(cases) - 1 - pairings
     words = f"""From {len(cases)} traces: {len(cases[0].requests):,} recorded requests with recorded updates of other
-        sites (`paired`), {pairings} others of the same requests with updates of other objects and weeks, drawn from
+        sites (`paired`), {counted(pairings, "other")} of the same requests with updates of other objects and weeks, drawn from
         the same groups of sources, and for each of {generated} groups its updates with {list(families)[-1]}.
         {_of_half(half)}"""
     return cases, words

@@ -39,7 +39,7 @@ def ratio(ours: float | None, other: float | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The geometric mean of ratios, with the smallest and the largest."""
+    """The geometric mean of ratios, with the smallest and the largest; not a number if none is known."""
 
     mean: float
     least: float
@@ -51,9 +51,9 @@ class Spread:
 
     @classmethod
     def among(cls, ratios: Sequence[float | None]) -> "Spread | None":
-        """Return the spread of the ratios that are known and not 0; None if there are none."""
+        """Return the spread of the ratios that are known and not 0; None without any ratio, known or not."""
         known = [one for one in ratios if one]
         if not known:
-            return None
+            return cls(math.nan, math.nan, math.nan, 0, len(ratios)) if ratios else None
         mean = math.exp(math.fsum(map(math.log, known)) / len(known))
         return cls(mean, min(known), max(known), len(known), len(ratios))

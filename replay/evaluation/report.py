@@ -1,6 +1,6 @@
 """The page of an evaluation. Its words are computed from the figures."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from bestbefore.replay.evaluation import tables
 from bestbefore.replay.evaluation.comparison import LEAST_VALIDATIONS, Comparison, ReplayConditions
@@ -29,23 +29,24 @@ def write(page: Page, compared: Comparison, made_from: str, spent: str) -> None:
         oracle has no stale hit.""",
         spent,
     )
+    page.caption()
     for family in compared.families:
         page.section(f"All policies: {family}")
         for place in compared.places:
             page.text(f"**{str(place).capitalize()}.** {verdict(compared, family, place)}")
-            page.table(*tables.of_policies(compared, family, place))
+            page.table(*tables.of_policies(compared, family, place), captioned=False)
     if subject is None:
         return
     for family in compared.families:
         page.section(f"`{subject.name}` over the best of the five, `fixed`, the oracle and the offline bound: {family}")
-        page.table(*tables.of_references(compared, family), words=2)
+        page.table(*tables.of_references(compared, family), words=2, captioned=False)
         page.section(f"`{subject.name}` by the kind of objects: {family}")
-        page.table(*tables.of_kinds(compared, family), words=2)
+        page.table(*tables.of_kinds(compared, family), words=2, captioned=False)
     page.section("Each trace")
     page.text(f"`{subject.name}` over the best of the five; –: too few validations to compare.")
     for cache in dict.fromkeys(place.cache for place in compared.places):
         page.text(f"**Cache: {cache}.**")
-        page.table(*tables.of_cases(compared, cache))
+        page.table(*tables.of_cases(compared, cache), captioned=False)
     losses, n = tables.of_losses(compared, 1.0 + EQUAL, MOST_LOSSES)
     page.section("Where it needs more than the best of the five")
     page.text(
@@ -53,7 +54,7 @@ def write(page: Page, compared: Comparison, made_from: str, spent: str) -> None:
         validations of the best of the five{f'; the {MOST_LOSSES} largest' if n > MOST_LOSSES else ''}."""
     )
     if n:
-        page.table(*losses, words=3)
+        page.table(*losses, words=3, captioned=False)
     if tables.has_first_day(compared):
         for family in compared.families:
             page.section(f"The first day: {family}")
@@ -61,7 +62,7 @@ def write(page: Page, compared: Comparison, made_from: str, spent: str) -> None:
                 """The first 24 hours, with nothing known before. The stale hits of each policy with as many validations
                 as `ttl` needs for the given stale rate, as multiples of the stale hits of `ttl`."""
             )
-            page.table(*tables.of_first_day(compared, family))
+            page.table(*tables.of_first_day(compared, family), captioned=False)
 
 
 def verdict(compared: Comparison, family: str, place: ReplayConditions) -> str:
@@ -77,23 +78,32 @@ def verdict(compared: Comparison, family: str, place: ReplayConditions) -> str:
         spreads = {
             rate: compared.spread(family, place, rate, compared.of(subject), need) for rate in compared.stale_rates
         }
-        said.append(f"compared with {name}, {words(spreads)}")
-    return f"`{subject.name}` needs, {'; '.join(said)}."
+        said.append(f"Compared with {name}, `{subject.name}` needs {words(spreads)}.")
+    return " ".join(said)
 
 
 def words(spreads: Mapping[float, Spread | None]) -> str:
     """Say whether ratios are below, at or above 1, by the geometric means.
 
     >>> words({0.01: Spread(0.5, 0.4, 0.6, 6, 6), 0.1: Spread(1.01, 0.9, 1.1, 6, 6), 0.2: None})
-    'fewer validations at 1 %, as many at 10 %, unknown at 20 %'
+    'fewer validations at 1 %; as many at 10 %; unknown at 20 %'
     """
     found: dict[str, list[str]] = {"fewer validations": [], "as many": [], "more": [], "unknown": []}
     for rate, spread in spreads.items():
-        if spread is None:
+        if spread is None or not spread.known:
             key = "unknown"
         elif abs(spread.mean - 1.0) <= EQUAL:
             key = "as many"
         else:
             key = "fewer validations" if spread.mean < 1.0 else "more"
         found[key].append(percent(rate))
-    return ", ".join(f"{key} at {' and '.join(rates)}" for key, rates in found.items() if rates)
+    return "; ".join(f"{key} at {listed(rates)}" for key, rates in found.items() if rates)
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Join texts by commas and a last "and".
+
+    >>> listed(["1 %", "2 %", "5 %"])
+    '1 %, 2 % and 5 %'
+    """
+    return " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]]))

@@ -9,7 +9,9 @@ from bestbefore.replay.evaluation.kinds import BURSTY, CYCLIC, MIXED
 from bestbefore.replay.report.formatting import percent
 from bestbefore.replay.simulate.scenario import Cache
 
-NOT_REACHED = "not reached"
+NOT_REACHED, NOT_COMPARED = "not reached", "–"
+MANY = 20.0
+"""The ratio from which on it is shown as a whole number."""
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 """The headings, and the rows."""
 
@@ -18,12 +20,18 @@ def shown(spread: Spread | None, *, ends: bool = True) -> str:
     """Format a geometric mean, with the smallest and largest ratio and, if some are unknown, with their number.
 
     >>> shown(Spread(0.571, 0.55, 0.6, 5, 6)), shown(Spread(1.0, 1.0, 1.0, 1, 1)), shown(None)
-    ('0.57 (0.55 to 0.60), 5 of 6', '1.00', 'not reached')
+    ('0.57 (0.55 to 0.60), 5 of 6', '1.00', '–')
     """
     if spread is None:
+        return NOT_COMPARED
+    if not spread.known:
         return NOT_REACHED
-    several = f" ({spread.least:.2f} to {spread.most:.2f})" if ends and spread.known > 1 else ""
-    return f"{spread.mean:.2f}{several}" + (f", {spread.known} of {spread.of}" if spread.known < spread.of else "")
+    several = f" ({_times(spread.least)} to {_times(spread.most)})" if ends and spread.known > 1 else ""
+    return f"{_times(spread.mean)}{several}" + (f", {spread.known} of {spread.of}" if spread.known < spread.of else "")
+
+
+def _times(ratio_: float) -> str:
+    return f"{ratio_:.2f}" if ratio_ < MANY else f"{ratio_:,.0f}"
 
 
 def of_policies(compared: Comparison, family: str, place: ReplayConditions, *, ends: bool = True) -> Table:
@@ -37,7 +45,7 @@ def of_policies(compared: Comparison, family: str, place: ReplayConditions, *, e
         [name] + [shown(compared.spread(family, place, rate, need), ends=ends) for rate in compared.stale_rates]
         for name, need in needs
     ]
-    return ["policy", *map(percent, compared.stale_rates)], [row for row in rows if set(row[1:]) != {NOT_REACHED}]
+    return ["policy", *map(percent, compared.stale_rates)], [row for row in rows if not {NOT_REACHED, NOT_COMPARED}.issuperset(row[1:])]
 
 
 def of_references(compared: Comparison, family: str) -> Table:
@@ -73,7 +81,7 @@ def of_cases(compared: Comparison, cache: Cache) -> Table:
                 for rate in compared.stale_rates:
                     best = compared.best_of_five(outcome, rate)
                     spread = Spread.among([ratio(compared.of(subject)(outcome, rate), best)])
-                    cells.append("–" if best is None else shown(spread))
+                    cells.append(NOT_COMPARED if best is None else shown(spread))
             rows.append([f"{family}: {first.setting.case.name}", f"{first.cached:,}", *cells])
     heads = [f"{known}, {percent(rate)}" for known in knowns for rate in compared.stale_rates]
     return ["trace", "requests with a copy", *heads], rows
@@ -115,7 +123,7 @@ def of_first_day(compared: Comparison, family: str) -> Table:
         for one in compared.policies
     ]
     heads = [f"{cache}, {percent(rate)}" for cache in caches for rate in compared.stale_rates]
-    return ["policy", *heads], [row for row in rows if set(row[1:]) != {NOT_REACHED}]
+    return ["policy", *heads], [row for row in rows if not {NOT_REACHED, NOT_COMPARED}.issuperset(row[1:])]
 
 
 def has_first_day(compared: Comparison) -> bool:

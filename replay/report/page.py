@@ -32,10 +32,17 @@ class Page:
         """Add a list."""
         self._blocks.append("\n".join(f"- {' '.join(item.split())}" for item in items))
 
-    def table(self, heads: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> None:
+    def table(
+        self, heads: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1, *, captioned: bool = True
+    ) -> None:
         """Add a table; the first `words` columns are aligned to the left, the others to the right."""
         rule = ["---" if place < words else "---:" for place in range(len(heads))]
         self._blocks.append("\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows)))
+        if captioned:
+            self.caption()
+
+    def caption(self) -> None:
+        """Add how the page was made."""
         self._blocks.append(f"*{self._made}*")
 
     def figure(self, name: str, caption: str, svg: str) -> None:
