@@ -186,8 +186,8 @@ def _own(
         raise InputError(f"no request at or after the test start, {test_start_s:.17g}")
     own = Case(OWN, "as given", updates, requests, origin_s, test_start_s, grouping)
     others = [permuted(own, f"pairing {seed}", seed) for seed in range(1, pairings + 1)]
-    words = f"""From a trace of {len(requests):,} requests and {len(updates):,} updates, and {counted(pairings, "other")} in which
-        the histories of the objects are exchanged at random. {_of_half(half)}"""
+    words = f"""From a trace of {len(requests):,} requests and {len(updates):,} updates, and
+        {counted(pairings, "other")} in which the histories of the objects are exchanged at random. {_of_half(half)}"""
     return [own, *others], words
 
 
@@ -197,8 +197,8 @@ def _recorded(traces: Path, pairings: int, half: Half) -> tuple[list[Case], str]
     families = Counter(case.family for case in cases)
     generated = len(cases) - 1 - pairings
     words = f"""From {len(cases)} traces: {len(cases[0].requests):,} recorded requests with recorded updates of other
-        sites (`paired`), {counted(pairings, "other")} of the same requests with updates of other objects and weeks, drawn from
-        the same groups of sources, and for each of {generated} groups its updates with {list(families)[-1]}.
+        sites (`paired`), {counted(pairings, "other")} of the same requests with updates of other objects and weeks,
+        drawn from the same groups of sources, and for each of {generated} groups its updates with {list(families)[-1]}.
         {_of_half(half)}"""
     return cases, words
 

@@ -125,6 +125,20 @@ class Comparison:
             for rate in self.stale_rates
         )
 
+    def observed(self, family: str, cache: Cache, rate: float, policy: Compared) -> Spread | None:
+        """Return what a policy needs with observed histories, as a multiple of what it needs with complete ones."""
+        need = self.of(policy)
+        complete = {one.setting.case.name: one for one in self.among(family, cache, Known.COMPLETE)}
+        both = [
+            (one, complete[one.setting.case.name])
+            for one in self.among(family, cache, Known.OBSERVED)
+            if one.setting.case.name in complete
+        ]
+        ratios = [
+            ratio(need(known, rate), need(whole, rate)) for known, whole in both if self.best_of_five(whole, rate)
+        ]
+        return Spread.among(ratios)
+
     def first_day(self, family: str, cache: Cache, rate: float, policy: Compared) -> Spread | None:
         """Return the stale hits of a policy on the first day at the validations with which `ttl` has this stale rate.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from bestbefore.replay.evaluation import tables
+from bestbefore.replay.evaluation import tables, targets
 from bestbefore.replay.evaluation.comparison import LEAST_VALIDATIONS, Comparison, ReplayConditions
 from bestbefore.replay.evaluation.curves import Spread
 from bestbefore.replay.report.formatting import percent
@@ -38,6 +38,12 @@ def write(page: Page, compared: Comparison, made_from: str, spent: str) -> None:
     if subject is None:
         return
     for family in compared.families:
+        page.section(f"What a default must keep: {family}")
+        page.text(
+            f"""The policy of the proxy's default must keep these limits. Measured are geometric means of
+            `{subject.name}`; a limit that is not reached on each trace is not kept."""
+        )
+        page.table(*targets.of_targets(compared, family), words=2, captioned=False)
         page.section(f"`{subject.name}` over the best of the five, `fixed`, the oracle and the offline bound: {family}")
         page.table(*tables.of_references(compared, family), words=2, captioned=False)
         page.section(f"`{subject.name}` by the kind of objects: {family}")

@@ -45,7 +45,7 @@ def of_policies(compared: Comparison, family: str, place: ReplayConditions, *, e
         [name] + [shown(compared.spread(family, place, rate, need), ends=ends) for rate in compared.stale_rates]
         for name, need in needs
     ]
-    return ["policy", *map(percent, compared.stale_rates)], [row for row in rows if not {NOT_REACHED, NOT_COMPARED}.issuperset(row[1:])]
+    return ["policy", *map(percent, compared.stale_rates)], _told(rows)
 
 
 def of_references(compared: Comparison, family: str) -> Table:
@@ -123,7 +123,12 @@ def of_first_day(compared: Comparison, family: str) -> Table:
         for one in compared.policies
     ]
     heads = [f"{cache}, {percent(rate)}" for cache in caches for rate in compared.stale_rates]
-    return ["policy", *heads], [row for row in rows if not {NOT_REACHED, NOT_COMPARED}.issuperset(row[1:])]
+    return ["policy", *heads], _told(rows)
+
+
+def _told(rows: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+    """Return the rows with a ratio."""
+    return [row for row in rows if not {NOT_REACHED, NOT_COMPARED}.issuperset(row[1:])]
 
 
 def has_first_day(compared: Comparison) -> bool:

@@ -30,7 +30,7 @@ def test_a_trace_is_evaluated_and_the_page_says_how(tmp_path: Path) -> None:
     assert {"squid:percent", "fixed:interval", "oracle"} <= {line.split()[0] for line in lines[2:-1] if line}
     page = (tmp_path / f"{NAME}.md").read_text()
     assert "## All policies: the given trace" in page
-    assert "1 others in which" in " ".join(page.split())
+    assert "1 other in which" in " ".join(page.split())
     assert result.stdout.splitlines()[-1] == str(tmp_path / f"{NAME}.md")
     kept = (tmp_path / f"{NAME}.jsonl").read_text()
     assert run(*given).stdout == result.stdout

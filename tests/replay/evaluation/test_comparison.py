@@ -11,7 +11,9 @@ def test_the_mean_is_over_the_cases_of_a_family() -> None:
     spread = both.spread("own", SHARED, 0.01, both.of(SQUID))
     assert spread is not None
     assert (spread.mean, spread.least, spread.most) == (pytest.approx(1.0), 0.5, 2.0)
-    assert both.spread("own", SHARED, 0.01, both.of(FIXED)) is None
+    unreached = both.spread("own", SHARED, 0.01, both.of(FIXED))
+    assert unreached is not None
+    assert (unreached.known, unreached.of) == (0, 2)
     of_oracle = both.spread("own", SHARED, 0.01, oracle)
     of_bound = both.spread("own", SHARED, 0.01, both.of(SQUID), bound)
     assert of_oracle is not None

@@ -28,4 +28,7 @@ def test_the_mean_is_geometric_and_of_what_is_known() -> None:
     spread = Spread.among([0.5, None, 2.0])
     assert spread is not None
     assert (spread.mean, spread.least, spread.most, spread.known, spread.of) == (pytest.approx(1.0), 0.5, 2.0, 2, 3)
-    assert Spread.among([None, None]) is None
+    unknown = Spread.among([None, None])
+    assert unknown is not None
+    assert (unknown.known, unknown.of) == (0, 2)
+    assert Spread.among([]) is None

@@ -33,7 +33,7 @@ def test_references_and_kinds_have_rows_for_each_place() -> None:
         "the best of the five", "fixed", "the oracle", "the offline bound",
     ]
     assert [row[1:3] for row in tables.of_kinds(FOUND, "own")[1]] == [
-        ["bursty", "not reached"], ["cyclic", "not reached"], ["mixed", "0.87 (0.50 to 1.50)"],
+        ["bursty", "–"], ["cyclic", "–"], ["mixed", "0.87 (0.50 to 1.50)"],
     ]
 
 
