@@ -12,6 +12,7 @@ FORMATS = ("line", "json", "combined", "squid")
 FIELDS = (
     "time", "unix_time", "client", "user", "method", "url", "protocol", "status", "verdict", "reason", "ttl_s",
     "took_s", "sent_bytes", "received_bytes", "uploaded_bytes", "stored", "complete", "background", "agent", "referer",
+    "because",
 )  # fmt: skip
 """The fields of a request in templates and JSON."""
 

@@ -15,6 +15,8 @@ from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.engines import Engines
 from bestbefore.replay.sweeps.grid import Point
 
+REPLAYED_DEFAULTS = {**LIVE_DEFAULTS, "siblings": 1.0}
+"""The bounds of the live proxy, but without siblings, which the fast engines do not replay."""
 LEAST_CACHED = 300
 """The least number of requests with a copy in the first part for a domain to get its own rule.
 
@@ -83,9 +85,9 @@ class Recommendation:
         return without != with_it and all(fewer <= more for fewer, more in zip(without, with_it, strict=True))
 
 
-def live(point: Point) -> Policy:
-    """The policy as the live proxy runs it: with the live defaults for keys that the SPEC does not name."""
-    return make_policy(point.policy.name, {**LIVE_DEFAULTS, **point.written})
+def replayed(point: Point) -> Policy:
+    """The policy as it is compared: with the live defaults for keys that the SPEC does not name, without siblings."""
+    return make_policy(point.policy.name, {**REPLAYED_DEFAULTS, **point.written})
 
 
 def stale_rate(counts: Counts) -> float:
@@ -112,7 +114,7 @@ def recommend(
     enough = {domain for domain, counted in sizes.items() if _is_enough(counted.cached, counted.validations)}
     own = set(filter(is_host, enough))
     parts = Breakdown(DOMAIN, {name: domain if domain in own else OTHERS for name, domain in by_domain.parts.items()})
-    policies = [live(candidate) for candidate in candidates]
+    policies = [replayed(candidate) for candidate in candidates]
     first.prepare(policies)
     first_counts = evaluate(partial(_count_parts, first, parts), policies)
     totals = [Counts.total(counts.values()) for counts in first_counts]
@@ -122,7 +124,7 @@ def recommend(
         for domain in sizes if domain in own
     }
     chosen = sorted({default, *places.values()})
-    tried = [*(policies[place] for place in chosen), make_policy(DEFAULT_POLICY, LIVE_DEFAULTS), Oracle()]
+    tried = [*(policies[place] for place in chosen), make_policy(DEFAULT_POLICY, REPLAYED_DEFAULTS), Oracle()]
     then.prepare(tried)
     counted = evaluate(partial(_count_parts, then, parts), tried)
     then_counts = dict(zip(chosen, counted, strict=False))

@@ -42,6 +42,8 @@ class Answered:
     """Whether an origin was contacted."""
     validation: bool = False
     """Whether the contact validated a stored copy."""
+    because: str = ""
+    """The URL of the sibling because of whose change a fresh copy was validated; empty for all other validations."""
     unnecessary: bool = False
     """Whether a validation found the object unchanged."""
     update: bool = False

@@ -69,6 +69,7 @@ _VALUES: Mapping[str, Callable[[Answered, bool], object]] = {
     "background": lambda one, _: one.background,
     "agent": lambda one, _: one.agent[:_VALUE_LIMIT],
     "referer": lambda one, keep_query: _referer(one, keep_query=keep_query),
+    "because": lambda one, keep_query: one.because and logged_url(one.because, keep_query=keep_query),
 }
 """How each field of `FIELDS` is taken from a request. The flag: whether URLs have their query."""
 

@@ -24,6 +24,11 @@ COUNTED: Mapping[str, tuple[str, Callable[[Answered], float]]] = {
     "contacts": ("Requests for which an origin was contacted.", lambda one: one.contact),
     "validations": ("Contacts that validated a stored copy.", lambda one: one.validation),
     "unnecessary_validations": ("Validations that found the object unchanged.", lambda one: one.unnecessary),
+    "sibling_validations": ("Validations of fresh copies because a sibling changed.", lambda one: bool(one.because)),
+    "sibling_validations_changed": (
+        "Validations because a sibling changed that found a change.",
+        lambda one: bool(one.because) and one.outcome is Outcome.UPDATED,
+    ),
     "updates": ("Contacts that showed an update of the object.", lambda one: one.update),
     "truncated_responses": ("Responses that the client did not receive completely.", lambda one: not one.complete),
 }

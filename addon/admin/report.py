@@ -122,6 +122,8 @@ class VariantReport:
     """Under each value of `obey`, including the rule's own."""
     for_client: bool = False
     """Whether it answers only the client that fetched it."""
+    because: str = ""
+    """The URL of the sibling because of whose change it was last validated early; empty: it was not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +290,7 @@ def _variant_report(copy: Copy, rule: DomainRule, now_s: float) -> VariantReport
         selected_by=dict(copy.selecting),
         personal=bool(copy.personal),
         for_client=bool(copy.client),
+        because=copy.because,
         etag=str(copy.etag) if copy.etag else None,
         last_modified=None if copy.last_modified_s is None else format_http_date(copy.last_modified_s),
         stored_s=copy.stored_s,

@@ -64,6 +64,7 @@ class RequestLog:
             f"{answered.status:>4} {size(answered.sent_bytes):>6} {span(answered.duration_s):>6}  "
             f"{method}{bare_url(answered.url)}{' (background)' if answered.background else ''}"
             f"{'' if answered.complete else ' (truncated)'}"
+            f"{f' (because {bare_url(answered.because)} changed)' if answered.because else ''}"
         )
 
 

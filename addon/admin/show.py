@@ -158,6 +158,8 @@ def _variant_lines(number: int, variant: VariantReport, report: ObjectReport) ->
     yield f"  copy {number}"
     yield f"    content     {variant.status}, {size(variant.size_bytes)}{served_for}"
     yield f"    stored      {utc(variant.stored_s)}; known to be current at {utc(variant.current_s)}"
+    if variant.because:
+        yield f"    validated   early, because {plain_word(variant.because)} changed"
     yield f"    validators  {_validators(variant)}"
     yield f"    now         {_VERDICTS[variant.action]}: {_expires(variant.expires, now_s)}"
     ruling = variant.under[report.obey]

@@ -5,6 +5,7 @@ import math
 import shlex
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -138,7 +139,7 @@ def _replay(
         yield f"--requests {shlex.quote(str(paths[_REQUESTS]))}"
         # With all digits, since it must not be before the earliest event in the files, to which it may be equal.
         yield f"--test-start {requests.first_s:.17g} --history observed --cache shared --group domain"
-    policy = rules.default.policy
+    policy = replace(rules.default.policy, siblings=1.0)  # the fast engines do not replay it with siblings
     yield f"--policy ttl --policy {shlex.quote(spec_text(policy.name, params(policy)))}"
 
 

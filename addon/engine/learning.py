@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from bestbefore.addon.engine.listing import Feed, FeedChange, read_first, read_next
-from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.engine.observation import Fingerprint, Observation, SiteContact
 from bestbefore.addon.engine.unvalidated.evidence import ContentEvidence, Gathered, gathered
 from bestbefore.addon.engine.update import Update, fold, hour_of, memory_after, memory_of, merged, points_of
 from bestbefore.policies.models.hazard.memory import UpdateMemory, memory_since
@@ -116,6 +116,8 @@ class RecordChange:
     new_since_s: float | None = None
     """The t_0 to add to the group's counts: of a new member, or an earlier one of a member."""
     dropped_since_s: float | None = None
+    site: SiteContact | None = None
+    """None: it has shown nothing to siblings, as after a first contact, or if the time of a change is unknown."""
 
 
 def observe(record: Record | None, observation: Observation) -> RecordChange:
@@ -145,7 +147,7 @@ def observe(record: Record | None, observation: Observation) -> RecordChange:
         feed=_without_document(record.feed, observation, unchanged=found.changed is False),
         differed_s=observation.t_s if known is not None and known.differs and not is_feed else record.differed_s,
     )
-    return _change(record, observation, found, hidden_s)
+    return replace(_change(record, observation, found, hidden_s), site=_site_contact(before, observation))
 
 
 def until(record: Record, now_s: float) -> RecordChange:
@@ -327,6 +329,13 @@ def _compare(before: VariantState | None, observation: Observation) -> tuple[boo
     if same:
         return False, None
     return True, _dated(before, observation, observation.fingerprint.last_modified_s)
+
+
+def _site_contact(before: VariantState | None, observation: Observation) -> SiteContact | None:
+    changed, update = _compare(before, observation)
+    if before is None or changed is None or (update is not None and not update.exact):
+        return None
+    return SiteContact(before.t_s, None if update is None else update.by_s)
 
 
 def _dated(before: VariantState, observation: Observation, modified_s: float | None) -> Update:

@@ -1,6 +1,7 @@
 """Observations: the result of one contact for the history of one object, to which `learning` applies it."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bestbefore.addon.engine.listing import Listing
 from bestbefore.addon.engine.unvalidated.evidence import Delivery
@@ -60,3 +61,12 @@ class Observation:
     """The client to which it was sent, if the response had no validator."""
     cache_group: str = ""
     """The group of copies in which the object is counted (`copy.groups`); empty: it is counted with its host."""
+
+
+class SiteContact(NamedTuple):
+    """What a contact has shown to the siblings of its object (`policies.validation.siblings`)."""
+
+    previous_s: float
+    """When the variant was observed before."""
+    changed_s: float | None
+    """The exact time of the change found since; None if there was none."""

@@ -11,7 +11,7 @@ from bestbefore.addon.engine.own_tag import without_own_tags
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111.caching.bypass import Bypass, bypass_reason, is_malformed
 from bestbefore.addon.rfc9111.caching.personal import cookie_hash
-from bestbefore.addon.rfc9111.caching.reuse import Action, Reuse, decide, expiry
+from bestbefore.addon.rfc9111.caching.reuse import SIBLING, Action, Reuse, decide, expiry
 from bestbefore.addon.rfc9111.caching.vary import accepted_encodings, choose
 from bestbefore.addon.rfc9111.conditional import ranges
 from bestbefore.addon.rfc9111.conditional.parts import Rest
@@ -67,6 +67,8 @@ class Ask:
     """The copies whose validators are sent: a 304 may confirm one of them."""
     bypass: bool = False
     """The response is neither stored nor learnt from."""
+    because: str = ""
+    """The URL of the sibling whose change has outdated the copy; empty: there is another reason."""
     override_would_serve: bool = False
     """Whether `obey = "override"` would have served the copy without contact."""
     rest: Rest | None = None
@@ -178,6 +180,12 @@ def on_request(
         fwd = Fwd.VARY_MISS if copies else Fwd.URI_MISS
         return _no_contact(asked, site) or _ask(request, rule, site, fwd, "")
     reuse = decide(request, asked, copy, now_s, rule, site.current_until_s(copy))
+    because = ""
+    if reuse.action is Action.FRESH and not site.offline and not asked.only_if_cached:
+        change = site.outdating(copy, rule.policy.siblings)
+        if change is not None:
+            reuse = decide(request, asked, copy, now_s, rule, outdated_s=change.update_s)
+            because = change.name if reuse.reason == SIBLING else ""
     if reuse.action in (Action.FRESH, Action.STALE):
         return Serve(copy, reuse, shorten_would_validate=_shorten_would_validate(copy, rule, now_s))
     if not complete:
@@ -190,6 +198,7 @@ def on_request(
     background = reuse.action is Action.STALE_WHILE_REVALIDATE
     asking = ranges.whole(request) if background else _part_or_whole(request, candidates)
     ask = _ask(asking, rule, site, reuse.fwd or Fwd.STALE, reuse.reason, copy, candidates)
+    ask = replace(ask, because=because)
     if background:
         return Serve(copy, reuse, refresh=ask)
     return replace(ask, override_would_serve=_override_would_serve(request, copy, rule, now_s))

@@ -16,6 +16,7 @@ from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.sharing.flight import Flights
 from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
 from bestbefore.addon.proxy.origin.unsound import UnsoundOrigins
+from bestbefore.addon.proxy.sites import Sites
 from bestbefore.addon.proxy.tunnels.first_speaker import FirstSpeakers
 from bestbefore.addon.proxy.tunnels.refusals import Refusals
 
@@ -30,6 +31,7 @@ class WorkerState:
     flights: Flights
     hit_for_miss: HitForMiss
     new_objects: NewObjects
+    sites: Sites
     refusals: Refusals
     first_speakers: FirstSpeakers
     unsound: UnsoundOrigins
@@ -51,6 +53,7 @@ class WorkerState:
             flights=Flights(),
             hit_for_miss=HitForMiss(),
             new_objects=NewObjects(),
+            sites=Sites(),
             refusals=Refusals(),
             first_speakers=FirstSpeakers(),
             unsound=UnsoundOrigins(monotonic),

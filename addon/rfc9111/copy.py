@@ -80,6 +80,8 @@ class Copy:
     """The Range that fetched a part whose content is shorter than its Content-Range said; empty for all others."""
     covered: tuple[str, int] | None = None
     """The channel that brought the copy and reports its updates, and the place in it; None if none does."""
+    because: str = ""
+    """The URL of the sibling because of whose change the copy was last validated early; empty: it was not."""
     rule: str = ""
     """The key of the rule whose policy gave the verdict: if the object's rule has another, the verdict is outdated."""
 

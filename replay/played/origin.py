@@ -10,6 +10,7 @@ from bestbefore.addon.proxy.origin.contact import Fetched
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
+from bestbefore.policies.validation.siblings.changes import directory_of
 from bestbefore.replay.simulate.complete import CompleteHistories
 
 
@@ -19,13 +20,15 @@ class TraceObjects:
     def __init__(self, truth: CompleteHistories) -> None:
         """Give a URL to each object of `truth`, the complete histories."""
         groups: dict[str, int] = {}
+        directories: dict[str, int] = {}
         self.urls: dict[str, str] = {}
         """The URL of each object by its name."""
         self._times_s: dict[str, list[float]] = {}
         for number, (name, history) in enumerate(truth.histories.items()):
             group = groups.setdefault(truth.grouping.group_of(name), len(groups))
             # `.test` is not on the public suffix list, so each name below it is a registrable domain: a default group.
-            url = f"http://group{group}.test/{number}"
+            directory = directories.setdefault(directory_of(name), len(directories))
+            url = f"http://group{group}.test/{directory}/{number}"
             self.urls[name] = url
             self._times_s[url] = history.times_s.tolist()
 

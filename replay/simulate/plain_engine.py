@@ -9,7 +9,7 @@ from bestbefore.policies.validation.machinery.policy import ContactOutcome, Poli
 from bestbefore.policies.validation.machinery.verdict import Verdict
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.scenario import Scenario
-from bestbefore.replay.simulate.sites import Sites
+from bestbefore.replay.simulate.sites import ReplayedSites
 from bestbefore.replay.sweeps.progress import Watch
 
 Row = tuple[float, str, str]
@@ -65,7 +65,7 @@ def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> d
     has a new expiry. An update at the time of a request precedes it.
     """
     known = scenario.histories_for(policy)
-    sites = Sites.at_test_start(scenario) if policy.siblings < 1.0 else None
+    sites = ReplayedSites.at_test_start(scenario) if policy.siblings < 1.0 else None
     partition_of = scenario.cache.partition_of
     counts_requests = Needs.DEMAND in policy.needs
     objects = {name: _Object() for name in scenario.known.histories}

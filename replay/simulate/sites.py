@@ -9,7 +9,7 @@ from bestbefore.replay.simulate.observed import Warm
 from bestbefore.replay.simulate.scenario import Scenario
 
 
-class Sites:
+class ReplayedSites:
     """The siblings of each object of a scenario, those of its group, as the contacts of all caches show them."""
 
     def __init__(self, truth: CompleteHistories, *, tells_times: bool) -> None:

@@ -16,9 +16,9 @@ from bestbefore.replay.recommend import (
     PartCounts,
     Recommendation,
     is_host,
-    live,
     nearest,
     recommend,
+    replayed,
     stale_rate,
 )
 from bestbefore.replay.simulate import plain_engine
@@ -65,8 +65,9 @@ def test_among_equals_it_is_the_one_with_the_fewest_stale_hits_then_the_first() 
 
 def test_candidates_are_compared_as_the_proxy_would_run_them() -> None:
     bounds = "min_ttl=0,max_ttl=1d,fallback=ttl+group,history_window=28d,bootstrap=60"
-    assert live(*points_of("indhist:theta=0.2")) == parse_spec(f"indhist:theta=0.2,{bounds}")
-    assert live(*points_of("ttl:alpha=0.2, max_ttl = 6h")) == parse_spec(f"ttl:alpha=0.2,{bounds.replace('1d', '6h')}")
+    assert replayed(*points_of("indhist:theta=0.2")) == parse_spec(f"indhist:theta=0.2,{bounds}")
+    shorter = parse_spec(f"ttl:alpha=0.2,{bounds.replace('1d', '6h')}")
+    assert replayed(*points_of("ttl:alpha=0.2, max_ttl = 6h")) == shorter
 
 
 @pytest.mark.parametrize(
@@ -119,14 +120,14 @@ def test_each_domain_gets_what_it_would_get_alone(data: Path, domain: str) -> No
     alone = excerpt_parts(data, domain, None)
     assert (alone.split_s, alone.end_s) == (parts.split_s, parts.end_s)
     found = [
-        (point, total(plain_engine.replay_objects(alone.first, live(point)), domain)) for point in CANDIDATES
+        (point, total(plain_engine.replay_objects(alone.first, replayed(point)), domain)) for point in CANDIDATES
     ]
     validations, point, first = min(
         ((c.validations, p, c) for p, c in found if stale_rate(c) <= 0.02), key=lambda row: row[0]
     )
     assert validations == choice.first.validations
     assert (choice.point.spec, choice.first, choice.reached) == (point.spec, first, True)
-    assert choice.then == total(plain_engine.replay_objects(alone.then, live(point)), domain)
+    assert choice.then == total(plain_engine.replay_objects(alone.then, replayed(point)), domain)
 
 
 def test_domains_with_too_little_data_are_left_to_the_default(data: Path) -> None:
@@ -168,11 +169,11 @@ def test_what_comes_of_it_is_the_sum_over_the_rules(data: Path) -> None:
     """Of the default, only what it does to the domains without a rule."""
     parts = excerpt_parts(data, None, Warm.CONTACTS)
     found = recommended(parts, 0.02)
-    default = plain_engine.replay_objects(parts.then, live(found.default.point))
+    default = plain_engine.replay_objects(parts.then, replayed(found.default.point))
     assert found.default.then == Counts.total(default.values())
     followed = [*(c.then for c in found.domains.values()), *(total(default, domain) for domain in found.others)]
     assert found.followed == Counts.total(followed)
-    assert found.unconfigured == plain_engine.replay(parts.then, live(*points_of("indttl")))
+    assert found.unconfigured == plain_engine.replay(parts.then, replayed(*points_of("indttl")))
     bounds = plain_engine.replay_objects(parts.then, parse_spec("oracle"))
     assert found.default.bound == Counts.total(bounds.values())
     assert found.default.bound.stale_hits == 0

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine.learning import RecordChange
@@ -171,13 +171,15 @@ class AnswerCollector:
         listing = None if document is None else listing_of(copy, document)
         observation = observed(request, copy, digest, rule, relay.reported, listing, relay.delivery)
         teaches = shows_object(copy.head.status) and (copy.has_validator or not is_part)
-        learnt = await self.learn(observation, context) if teaches else None
+        learnt = await self.learn(observation, context, copy) if teaches else None
         evaluated = None
         if stored is not None:
             record = await self.store.record(copy.url) if learnt is None else learnt.record
             # Whose copy a response without validator is shows only what was learnt, and so where its demand is counted.
             requested_s = context.requested_s if relay.delivery is None else None
-            evaluated = await self.evaluator.evaluated(copy, record, rule, requested_s)
+            evaluated = await self.evaluator.evaluated(
+                replace(copy, because=contact.ask.because), record, rule, requested_s
+            )
         if learnt is not None and relay.delivery is not None:
             evaluated = self._as_learnt(contact, relay, learnt, evaluated)
             if evaluated is not None and rule.counts_demand:
@@ -222,9 +224,11 @@ class AnswerCollector:
         evaluated = await self.evaluator.evaluated(part, await self.store.record(part.url), contact.rule)
         await self.parts.put(evaluated, collected, self.active.site.stored_at_most)
 
-    async def learn(self, observation: Observation, context: RequestContext) -> RecordChange:
-        """Record what a contact has shown of the object."""
+    async def learn(self, observation: Observation, context: RequestContext, copy: Copy) -> RecordChange:
+        """Record what a contact has shown of the object; `copy` is made from its response, or confirmed by it."""
         learnt = context.learnt = await self.store.learn(observation)
+        if learnt.site is not None:
+            self.active.site.contacted(context.request, copy, learnt.site)
         context.record.update = bool(learnt.new_updates_s) and learnt.changed is True
         context.record.unnecessary = context.record.validation and learnt.changed is False
         if context.record.unnecessary and context.record.outcome is Outcome.UPDATED:

@@ -72,6 +72,7 @@ class Contacts:
         """Return the answer, after one contact or two. The flight shares the answer with joined requests."""
         context, ask, rule = contact.context, contact.ask, contact.rule
         context.record.contact, context.record.validation = True, ask.chosen is not None
+        context.record.because = ask.because
         if ask.bypass:
             context.record.outcome = Outcome.BYPASS
         try:
@@ -195,9 +196,10 @@ class Contacts:
         body = await self.stored.of(copy)
         if body is None:
             return await self.answer(contact.without_conditions(), flight)
-        learnt = await self.collector.learn(observed(ask.request, copy, None, rule, decision.reported), context)
+        learnt = await self.collector.learn(observed(ask.request, copy, None, rule, decision.reported), context, copy)
         is_kept = decision.keep is Keep.RENEWED
         if is_kept:
+            copy = replace(copy, because=ask.because)
             copy = await self.evaluator.evaluated(copy, learnt.record, rule, context.requested_s)
             for renewed in (copy, *decision.others):
                 self.store.put(renewed, None)

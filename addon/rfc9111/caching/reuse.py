@@ -15,6 +15,8 @@ from bestbefore.addon.rfc9111.message import Request
 
 HUB = "hub"
 """The reason of an expiry that a hub's channel has delayed."""
+SIBLING = "sibling"
+"""The reason of a validation before the policy's expiry, because another object of the site has changed."""
 CLOCK_TOLERANCE_S = 60.0
 """A copy received further in the future than this shows that the clock was set back; less is skew between proxies."""
 
@@ -80,17 +82,19 @@ def decide(
     now_s: float,
     terms: Terms,
     current_until_s: float | None = None,
+    outdated_s: float | None = None,
 ) -> Reuse:
     """Decide on the copy that `vary.choose` found for a request; `asked` is from `directives.of_request`.
 
-    `current_until_s`: until when a hub vouches for the copy, as for `expiry`.
+    `current_until_s`: until when a hub vouches for the copy; `outdated_s`: since when a sibling's change has probably
+    outdated it; as for `expiry`.
 
     If the action is VALIDATE and `asked.only_if_cached` is set, the client gets a 504 (RFC 9111 5.2.1.7).
     """
     age_s = copy.age_s(now_s)
     if _clock_was_set_back(copy, now_s):
         return Reuse(Action.VALIDATE, "clock", age_s, None, Fwd.STALE)
-    expiry_s, reason = expiry(request, copy, terms, current_until_s)
+    expiry_s, reason = expiry(request, copy, terms, current_until_s, outdated_s)
     if expiry_s is None:
         return Reuse(Action.VALIDATE, reason, age_s, None, Fwd.STALE)
     ttl_s = expiry_s - now_s
@@ -151,16 +155,25 @@ def _clock_was_set_back(copy: Copy, now_s: float) -> bool:
     return now_s < copy.response_time_s - CLOCK_TOLERANCE_S
 
 
-def expiry(request: Request, copy: Copy, terms: Terms, current_until_s: float | None = None) -> Expiry:
+def expiry(
+    request: Request,
+    copy: Copy,
+    terms: Terms,
+    current_until_s: float | None = None,
+    outdated_s: float | None = None,
+) -> Expiry:
     """Return when the copy expires for this request under these terms.
 
     Called with other terms, it tells what `shorten` or `override` would do with the same verdict. `current_until_s`:
-    until when a hub vouches for the copy, which lengthens the policy's verdict; None if none does.
+    until when a hub vouches for the copy, which lengthens the policy's verdict; None if none does. `outdated_s`: since
+    when a sibling's change has probably outdated it, which shortens the verdict; None if none has.
     """
     cache_control, lifetime = copy.cache_control, copy.lifetime
     learned_s, learned_by = (copy.expiry_s if _may_learn(copy, terms) else None), copy.reason
     if current_until_s is not None and (learned_s is None or learned_s < current_until_s):
         learned_s, learned_by = current_until_s, HUB
+    if outdated_s is not None and learned_s is not None and outdated_s < learned_s:
+        learned_s, learned_by = outdated_s, SIBLING
     may_lengthen = learned_s is not None and may_use_learned_freshness(request, copy)
     overriding = terms.obey == "override" and may_lengthen
     if cache_control.no_cache and not (overriding and "no-cache" in terms.override):

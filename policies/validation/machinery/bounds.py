@@ -33,6 +33,7 @@ LIVE_DEFAULTS: Mapping[str, float | Sequence[str]] = {
     "fallback": ("ttl", "group"),
     "history_window": 28 * DAY_S,
     "bootstrap": 60.0,
+    "siblings": 0.05,
 }
 """The bounds of a policy in the live proxy unless configured otherwise: keys and values of a SPEC."""
 

@@ -1,5 +1,7 @@
 """What is known of a site: the latest changes of its objects, and which of them change together."""
 
+from collections.abc import Iterator
+
 from bestbefore.policies.validation.siblings.changes import SiteChange, SiteChanges, directory_of
 from bestbefore.policies.validation.siblings.trials import Chances, Trials, chances, trials
 
@@ -46,6 +48,11 @@ class Siblings:
             if has >= found_chance:
                 found, found_chance = change, has
         return found
+
+    def names(self) -> Iterator[str]:
+        """Return the names of all objects of which something is kept."""
+        yield from self._by_name
+        yield from (change.name for change in self.changes)
 
     def _chances(self, name: str, directory: str) -> Chances:
         own, of_directory = self._by_name.get(name, NO_TRIALS), self._by_directory.get(directory, NO_TRIALS)

@@ -57,13 +57,13 @@ def test_a_good_file_is_summed_up_with_its_rules_in_order(tmp_path: Path) -> Non
     assert lines[lines.index("rules, of which the first that matches wins") :] == [
         "rules, of which the first that matches wins",
         "  1. *.example.org/feeds/*",
-        "     policy = ttl:alpha=0.2,min_ttl=0s,max_ttl=6h,fallback=none,bootstrap=1m,history_window=28d",
+        "     policy = ttl:alpha=0.2,min_ttl=0s,max_ttl=6h,fallback=none,bootstrap=1m,history_window=28d,siblings=0.05",
         "     obey = override",
         "     override = no-cache",
         "     group = feeds",
         "  2. everything else",
         "     policy = indttl:theta=0.1,alpha=0.1,window=1d,threshold=inf,min_ttl=0s,max_ttl=1d,fallback=ttl+group,"
-        "bootstrap=1m,history_window=28d",
+        "bootstrap=1m,history_window=28d,siblings=0.05",
         "     obey = strict",
         "prefetch",
         "  enabled              true",

@@ -5,11 +5,14 @@ import pytest
 
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.rules import Rules
+from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS
+from bestbefore.policies.validation.machinery.policy import Policy
+from bestbefore.policies.validation.machinery.spec import make_policy
 from bestbefore.replay.candidates import CANDIDATES
-from bestbefore.replay.recommend import Choice, Recommendation, live
+from bestbefore.replay.recommend import Choice, Recommendation
 from bestbefore.replay.report.configuration import summary, toml
 from bestbefore.replay.simulate.counts import Counts
-from bestbefore.replay.sweeps.grid import points_of
+from bestbefore.replay.sweeps.grid import Point, points_of
 
 FIRST = Counts(misses=1, hits=300, stale_hits=3, validations=100, unnecessary=50)
 THEN = Counts(misses=1, hits=150, stale_hits=5, validations=50, unnecessary=25)
@@ -26,6 +29,11 @@ def recommendation(
     default: Choice, domains: Mapping[str, Choice] | None = None, others: Sequence[str] = (), changes: int = 70
 ) -> Recommendation:
     return Recommendation(0.01, default, domains or {}, others, changes, THEN, FIRST)
+
+
+def live(point: Point) -> Policy:
+    """The policy as the live proxy runs it: with the live defaults for keys that the SPEC does not name."""
+    return make_policy(point.policy.name, {**LIVE_DEFAULTS, **point.written})
 
 
 def loaded(tmp_path: Path, text: str) -> Rules:

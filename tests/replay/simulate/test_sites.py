@@ -7,7 +7,7 @@ from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.observed import Warm
 from bestbefore.replay.simulate.plain_engine import replay_objects
 from bestbefore.replay.simulate.scenario import Scenario
-from bestbefore.replay.simulate.sites import Sites
+from bestbefore.replay.simulate.sites import ReplayedSites
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 DAY = 86400.0
@@ -56,7 +56,7 @@ def test_without_last_modified_nothing_is_learnt() -> None:
 
 
 def test_contacts_before_the_test_start_are_learnt_from() -> None:
-    together, apart = (Sites.at_test_start(scenario(Warm.CONTACTS, apart=apart)) for apart in (False, True))
+    together, apart = (ReplayedSites.at_test_start(scenario(Warm.CONTACTS, apart=apart)) for apart in (False, True))
     for sites in (together, apart):
         sites.contact("x/a", 10 * DAY + HOUR)
     assert together.outdated("x/b", 9 * DAY + 2 * HOUR, 0.5)

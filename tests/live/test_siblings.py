@@ -1,0 +1,35 @@
+"""A real proxy validates a fresh page because another page of its site was found changed, and says so."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.live
+
+
+def test_a_page_found_changed_makes_its_sibling_validated(
+    shared_proxy: Any, start_origin: Any, bestbefore: Callable[..., str]
+) -> None:
+    now_s = float(int(time.time()))
+    updates = {path: [now_s - 86_400.0] for path in ("/news/a", "/news/b")}
+    origin = start_origin(updates)
+    a, b = (origin.url + path for path in updates)
+    origin.now = lambda: now_s - 60.0
+    for url in (a, b, b):
+        got = shared_proxy.get(url)
+    assert got.is_hit
+    for times in updates.values():
+        times.append(now_s - 30.0)
+    origin.now = lambda: now_s
+    shared_proxy.get(a, {"Cache-Control": "no-cache"})
+    got = shared_proxy.get(b)
+    assert ("fwd=stale" in got.cache_status, "detail=sibling" in got.cache_status) == (True, True)
+    assert got.body == b"/news/b version 2\n"
+    assert shared_proxy.get(b).is_hit
+    assert f"{b} (because {a} changed)" in shared_proxy.wait_for_log("because")
+    assert shared_proxy.metric("bestbefore_sibling_validations_total") == 1.0
+    assert shared_proxy.metric("bestbefore_sibling_validations_changed_total") == 1.0
+    shared_proxy.has_written()
+    assert f"early, because {a} changed" in bestbefore("show", b, "--state", shared_proxy.state)
