@@ -25,9 +25,8 @@ MINUTES_PSEUDO = 0.3
 FADING_S = 3600.0
 """The time after which the rate of the last minutes has largely become that of the day."""
 BURST_REQUESTS = 1.3
-"""The requests of a burst before any burst is known."""
-BURST_PSEUDO = 4.0
-"""The number of such bursts that are added to those of a copy."""
+"""b, the mean number of requests of a burst. That of a single copy is no better: one that is requested every 20 s is in
+one burst all day, though its requests come apart."""
 
 
 class CopyDemand(NamedTuple):
@@ -98,8 +97,7 @@ def rates_at(demand: CopyDemand, t: float) -> RequestRates:
     minutes = demand.minutes_requests * math.exp(-passed_s / MINUTES_MEMORY_S)
     minutes_s = -MINUTES_MEMORY_S * math.expm1(-known_s / MINUTES_MEMORY_S)
     minutes_per_s = (minutes + MINUTES_PSEUDO) / (minutes_s + MINUTES_PSEUDO / day_per_s)
-    burst = (demand.requests + BURST_REQUESTS * BURST_PSEUDO) / (demand.bursts + BURST_PSEUDO)
-    return RequestRates(day_per_s, minutes_per_s, burst)
+    return RequestRates(day_per_s, minutes_per_s, BURST_REQUESTS)
 
 
 def request_rate_per_s(rates: RequestRates, later_s: float) -> float:

@@ -31,6 +31,11 @@ LEAST_AGE_S = 1.0
 CLOSE = 1e-9
 """Below this the start of Newton's method is exact."""
 LARGEST_PRICE = 1e6
+LARGEST_MASS = 1.0
+"""The largest mass tolerated under a price, also where a stale hit is too cheap for any validation.
+
+A copy that is never validated again would be lost to what is learnt later: updates, requests, the price.
+"""
 
 
 def tolerated_mass(price: float, requests_per_update: float) -> float:
@@ -115,6 +120,6 @@ def priced_waning_passage_s(start_s: float, age_s: float, price: float, requests
 
 
 def priced_mass(price: float, requests: RequestRates, after_s: float, updates_per_s: float) -> float:
-    """x, `after_s` seconds after the moment of the request rates."""
+    """x, `after_s` seconds after the moment of the request rates; at most `LARGEST_MASS`."""
     per_s = request_rate_per_s(requests, after_s)
-    return tolerated_mass(requests.burst * price, per_s / (requests.burst * updates_per_s))
+    return min(tolerated_mass(requests.burst * price, per_s / (requests.burst * updates_per_s)), LARGEST_MASS)

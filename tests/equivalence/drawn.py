@@ -20,7 +20,6 @@ DAY = 86400.0
 EXCERPT_ORIGIN_S = 1706227200.0
 EXCERPT_TEST_START_S = 1706918400.0
 
-"""The policies that the fast engines leave to the plain one."""
 SPECS = [
     "ttl:alpha=0.2",
     "indhist:theta=0.2",

@@ -43,7 +43,7 @@ def test_requests_within_a_minute_of_each_other_are_one_burst() -> None:
 def test_a_copy_requested_once_is_expected_to_be_requested_twelve_times_a_day() -> None:
     rates = rates_at(first_request(5.0), 5.0)
     assert rates.day_per_s == pytest.approx(12 / DAY_S)
-    assert rates.burst == pytest.approx((1 + 4 * 1.3) / 5)
+    assert rates.burst == 1.3
 
 
 def test_the_rates_follow_steady_requests_and_fall_when_they_end() -> None:
