@@ -23,6 +23,11 @@ def level(updates: int) -> int:
     return round(NAT * math.log((updates + LEVEL_0) / LEVEL_0))
 
 
+def rate_of_levels_per_s(levels: int, members: int, member_hours: float) -> float:
+    """The geometric mean of the rates of members, from the sum of their `level`; see `Group.rate_per_s`."""
+    return math.exp(levels / (NAT * members)) * LEVEL_0 * members / (member_hours * HOUR_S)
+
+
 @dataclass(frozen=True, slots=True)
 class Tally:
     """A cumulative count of events: a step function of time."""
@@ -154,7 +159,7 @@ class Group:
         members, hours = self.members(t), self.member_hours(-math.inf, t)
         if self.levels is None or hours <= 0.0:
             return MemberRates().per_s()
-        return math.exp(self.levels.at(t) / (NAT * members)) * LEVEL_0 * members / (hours * HOUR_S)
+        return rate_of_levels_per_s(self.levels.at(t), members, hours)
 
     def latest_s(self, after_s: float, until_s: float, most: int) -> list[float]:
         """The last `most` updates of all members in (after_s, until_s], descending."""

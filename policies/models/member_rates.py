@@ -32,9 +32,12 @@ class MemberRates(NamedTuple):
 
     def per_s(self) -> float:
         """Return the geometric mean of the members' rates, updates per second; one a day without members."""
-        if self.members <= 0:
-            return 1.0 / DAY_S
-        return math.exp(-self.micronats / (NAT * self.members))
+        return mean_rate_per_s(self.members, self.micronats)
+
+
+def mean_rate_per_s(members: int, micronats: int) -> float:
+    """`MemberRates.per_s`, for compiled code."""
+    return math.exp(-micronats / (NAT * members)) if members > 0 else 1.0 / DAY_S
 
 
 NO_RATES = MemberRates()

@@ -18,6 +18,7 @@ from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.tolerance import Mass, Price
 from bestbefore.replay.kernels import learning, observed, walk
+from bestbefore.replay.kernels.arrays import memories
 from bestbefore.replay.kernels.arrays.histories import PackedHistories
 from bestbefore.replay.kernels.arrays.truth import Truth
 from bestbefore.replay.kernels.compilable import make_compilable, make_method_compilable, make_methods_compilable
@@ -34,12 +35,13 @@ from bestbefore.replay.traces.columns.columns import Requests, Updates
 for named in (CompleteFeatures, ObservedFeatures, Rule, RuleWithFallback, Mass, Price):
     make_methods_compilable(named)
 make_prefetch_compilable()
-for loop in (walk.replay, observed.replay, learning.learn_all, learning.report_all):
+for loop in (walk.replay, observed.replay, learning.learn_all, learning.report_all, memories.remember):
     make_compilable(loop)
 
 _replay = compiled(walk.replay)
 _replay_observed = compiled(observed.replay)
 learn_all = compiled(learning.learn_all)
+remember = compiled(memories.remember)
 report_all = compiled(learning.report_all)
 
 

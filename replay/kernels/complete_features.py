@@ -3,11 +3,14 @@
 import math
 from typing import NamedTuple
 
-from bestbefore.policies.models.demand import CopyDemand, first_request
-from bestbefore.policies.models.hazard.memory import UpdateMemory, memory_since
+from bestbefore.policies.models.demand import CopyDemand
+from bestbefore.policies.models.group import rate_of_levels_per_s
+from bestbefore.policies.models.hazard.memory import UpdateMemory
+from bestbefore.policies.models.member_rates import mean_rate_per_s
 from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
 from bestbefore.replay.kernels.arrays.histories import PackedHistories
+from bestbefore.replay.kernels.arrays.memories import memory_in
 from bestbefore.replay.kernels.lookup import first_after, first_of_owner_after, set_counts
 
 
@@ -37,6 +40,8 @@ class CompleteFeatures(NamedTuple):
     """The first update of the next owner."""
     after_s: float
     """The beginning of the history window, exclusive."""
+    asked: CopyDemand
+    """The requests for the copy, if the policy reads them."""
 
     def known_since_s(self) -> float:
         return self.known.since_s
@@ -105,13 +110,21 @@ class CompleteFeatures(NamedTuple):
         return gaps
 
     def group_weekend_updates(self) -> int:
-        return 0  # a policy that reads this is replayed by the plain engine
+        start = first_of_owner_after(self.known.groups, self.group, self.after_s)
+        end = first_of_owner_after(self.known.groups, self.group, self.t)
+        return int(self.known.weekends[end] - self.known.weekends[start])
 
     def group_rate_per_s(self) -> float:
-        return math.nan
+        members, groups = self.known.members[self.group], self.known.groups
+        hours = members * (self.t - self.known.since_s) / HOUR_S
+        if hours <= 0.0:
+            return mean_rate_per_s(0, 0)
+        end = first_of_owner_after(groups, self.group, self.t)
+        levels = self.known.levels[end] - self.known.levels[groups.firsts[self.group]]
+        return rate_of_levels_per_s(levels, members, hours)
 
     def update_memory(self) -> UpdateMemory:
-        return memory_since(self.t)
+        return memory_in(self.known.memories, self.seen + self.owner)
 
     def demand(self) -> CopyDemand:
-        return first_request(self.t)
+        return self.asked

@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.addon.engine.learning import DETAILED_UPDATES
+from bestbefore.policies.models.hazard.memory import UpdateMemory, memory_since, updated_at, updated_within
+from bestbefore.policies.models.member_rates import log_interval_micronats
 from bestbefore.policies.units import HOUR_S, FloatArray
 from bestbefore.replay.kernels.arrays.membership import Membership, join, meet
+from bestbefore.replay.kernels.arrays.memories import memory_in, no_memories, set_memory
 from bestbefore.replay.kernels.arrays.rows import in_rows
 from bestbefore.replay.kernels.arrays.tallies import Tallies, Window, count_in, insert
 from bestbefore.replay.kernels.arrays.truth import Truth
@@ -58,11 +61,19 @@ class LearntColumns(NamedTuple):
     """(groups) the updates learnt of members, by the hour."""
     group_window: Window
     members: Membership
+    memories: FloatArray
+    """(owners, fields) the memory of their updates, valid from the first one learnt on."""
+    intervals: NDArray[np.int64]
+    """(objects,) `log_interval_micronats` of each member at its last contact; negative for others."""
+    rates: NDArray[np.int64]
+    """(groups, 2) the number of members, and the sum of their `intervals`."""
     tells_times: bool
     """Whether a contact shows when the last update was."""
     counts: bool
     """Whether updates are counted, beyond knowing the last."""
     counts_groups: bool
+    remembers: bool
+    """Whether `memories`, `intervals` and `rates` are kept."""
 
     @classmethod
     def nothing(cls, truth: Truth, *, tells_times: bool = True) -> Self:
@@ -73,18 +84,19 @@ class LearntColumns(NamedTuple):
         nothing = cls(
             never_s, never_s, never_s, truth.firsts[owner_of], never_s, truth.firsts[owner_of + 1], owner_of,
             truth.group_of, joined, updates, DETAILED_UPDATES, updates.firsts[:-1], Window.of(updates), hours,
-            Window.of(hours), Membership.of(truth.group_of, len(hours.ends)), tells_times, counts=True,
-            counts_groups=True,
+            Window.of(hours), Membership.of(truth.group_of, len(hours.ends)), no_memories(len(updates.ends)),
+            np.full(n, -1), np.zeros((len(hours.ends), 2), dtype=np.int64), tells_times, counts=True,
+            counts_groups=True, remembers=True,
         )
-        return nothing.copy(counts=True, counts_groups=True)
+        return nothing.copy(counts=True, counts_groups=True, remembers=True)
 
-    def copy(self, *, counts: bool, counts_groups: bool) -> Self:
+    def copy(self, *, counts: bool, counts_groups: bool, remembers: bool) -> Self:
         """Return a copy that learns on independently, as much as its policy needs. No policy has used this one."""
         updates, hours = self.updates.copy(), self.hours.copy()
         window = Window.of(updates)
         # A row is two cache lines long: the first column lies in one, the last in the other.
-        oldest, totals, ends, by_bin, folded = in_rows(
-            window.oldest, window.totals, updates.ends, window.by_bin, self.folded
+        oldest, totals, weekends, ends, by_bin, folded = in_rows(
+            window.oldest, window.totals, window.weekends, updates.ends, window.by_bin, self.folded
         )
         since_s, contact_s, last_s, seen, next_s, end, owner_of, group_of, joined = in_rows(
             self.since_s, self.contact_s, self.last_s, self.seen, self.next_s, self.end, self.owner_of, self.group_of,
@@ -92,8 +104,9 @@ class LearntColumns(NamedTuple):
         )
         return type(self)(
             since_s, contact_s, last_s, seen, next_s, end, owner_of, group_of, joined, updates._replace(ends=ends),
-            self.detailed, folded, Window(oldest, by_bin, totals), hours, Window.of(hours), self.members.copy(),
-            self.tells_times, counts, counts_groups,
+            self.detailed, folded, Window(oldest, by_bin, totals, weekends), hours, Window.of(hours),
+            self.members.copy(), self.memories.copy(), self.intervals.copy(), self.rates.copy(), self.tells_times,
+            counts, counts_groups, remembers,
         )
 
 
@@ -117,8 +130,12 @@ def learn(truth: Truth, learnt: LearntColumns, object_: int, t: float) -> None:
         else:
             join_group(learnt, object_)
     if learnt.counts and changed and not is_first:
+        if learnt.remembers:
+            remember_update(learnt, object_, before_s, t)
         add_update(learnt, object_, learnt.last_s[object_])
         fold(learnt, learnt.owner_of[object_])
+    if learnt.remembers and learnt.joined[object_]:
+        rate(learnt, object_, t)
 
 
 def see(truth: Truth, learnt: LearntColumns, object_: int, t: float) -> bool:
@@ -144,6 +161,37 @@ def add_update(learnt: LearntColumns, object_: int, update_s: float) -> None:
     count_in(learnt.window, learnt.updates, owner, place)
     if learnt.counts_groups:
         count_hour(learnt.group_window, learnt.hours, learnt.group_of[object_], update_s)
+
+
+def remember_update(learnt: LearntColumns, object_: int, before_s: float, t: float) -> None:
+    """Set the memory after an update that a contact at t has found, after the contact before."""
+    owner, update_s = learnt.owner_of[object_], learnt.last_s[object_]
+    memory = memory_of(learnt, object_)
+    if learnt.tells_times:
+        set_memory(learnt.memories, owner, updated_at(memory, update_s, update_s - (update_s - before_s)))
+    else:
+        set_memory(learnt.memories, owner, updated_within(memory, before_s, t))
+
+
+def memory_of(learnt: LearntColumns, object_: int) -> UpdateMemory:
+    """Return the memory of an object."""
+    owner = learnt.owner_of[object_]
+    if learnt.updates.ends[owner] == learnt.updates.firsts[owner]:
+        return memory_since(learnt.since_s[object_])
+    return memory_in(learnt.memories, owner)
+
+
+def rate(learnt: LearntColumns, object_: int, t: float) -> None:
+    """Set the contribution of a member to the rates of its group, as of its contact at t."""
+    owner, group = learnt.owner_of[object_], learnt.group_of[object_]
+    updates = learnt.updates.ends[owner] - learnt.updates.firsts[owner]
+    interval = log_interval_micronats(updates, t - learnt.since_s[object_])
+    if learnt.intervals[object_] < 0:
+        learnt.rates[group, 0] += 1
+        learnt.rates[group, 1] += interval
+    else:
+        learnt.rates[group, 1] += interval - learnt.intervals[object_]
+    learnt.intervals[object_] = interval
 
 
 def count_hour(window: Window, hours: Tallies, group: int, update_s: float) -> None:
@@ -176,8 +224,14 @@ def report(truth: Truth, learnt: LearntColumns, object_: int, since_s: float, t:
     meet(learnt.members, learnt.group_of[object_], object_, since_s)
     join_group(learnt, object_)
     for update in range(first, learnt.seen[object_]):
-        add_update(learnt, object_, truth.updates_s[update])
+        update_s = truth.updates_s[update]
+        if learnt.remembers:
+            memory = updated_at(memory_of(learnt, object_), update_s, update_s)
+            set_memory(learnt.memories, learnt.owner_of[object_], memory)
+        add_update(learnt, object_, update_s)
     fold(learnt, learnt.owner_of[object_])
+    if learnt.remembers:
+        rate(learnt, object_, t)
 
 
 def learn_all(truth: Truth, learnt: LearntColumns, times_s: FloatArray, object_ids: IdArray) -> None:

@@ -3,12 +3,13 @@
 import math
 from typing import NamedTuple
 
-from bestbefore.policies.models.demand import CopyDemand, first_request
-from bestbefore.policies.models.hazard.memory import UpdateMemory, memory_since
+from bestbefore.policies.models.demand import CopyDemand
+from bestbefore.policies.models.hazard.memory import UpdateMemory
+from bestbefore.policies.models.member_rates import mean_rate_per_s
 from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
 from bestbefore.replay.kernels.arrays.membership import hours_observed
 from bestbefore.replay.kernels.arrays.tallies import keep_after, set_counts
-from bestbefore.replay.kernels.learning import NEVER_S, LearntColumns
+from bestbefore.replay.kernels.learning import NEVER_S, LearntColumns, memory_of
 from bestbefore.replay.kernels.lookup import first_after, first_after_near_end
 
 
@@ -30,6 +31,8 @@ class ObservedFeatures(NamedTuple):
     group: int
     after_s: float
     """Updates after this are counted."""
+    asked: CopyDemand
+    """The requests for the copy, if the policy reads them."""
 
     def known_since_s(self) -> float:
         return float(self.learnt.since_s[self.object_])
@@ -104,13 +107,14 @@ class ObservedFeatures(NamedTuple):
         return min(max(gaps, 0), RECENT_GAPS)
 
     def group_weekend_updates(self) -> int:
-        return 0  # a policy that reads this is replayed by the plain engine
+        keep_after(self.learnt.group_window, self.learnt.hours, self.group, self.after_s)
+        return int(self.learnt.group_window.weekends[self.group])
 
     def group_rate_per_s(self) -> float:
-        return math.nan
+        return mean_rate_per_s(self.learnt.rates[self.group, 0], self.learnt.rates[self.group, 1])
 
     def update_memory(self) -> UpdateMemory:
-        return memory_since(self.t)
+        return memory_of(self.learnt, self.object_)
 
     def demand(self) -> CopyDemand:
-        return first_request(self.t)
+        return self.asked

@@ -14,17 +14,11 @@ from bestbefore.policies.validation.table import POLICIES, forms_of
 type AnyRule = Rule | RuleWithFallback
 
 
-PLAIN_ONLY = Needs.MEMORY | Needs.DEMAND
-"""Features that only the plain engine has."""
-
-
 def rule_of(policy: Policy) -> AnyRule | None:
     """The rule of a policy and its bounds; None for a policy that is not a function of features."""
-    if PLAIN_ONLY & policy.needs:
-        return None
     if isinstance(policy, Bounded):
         return policy.rule
-    return Rule(policy, policy.keeps_state) if isinstance(policy, Formula) else None
+    return Rule(policy, policy.keeps_state, Needs.DEMAND in policy.needs) if isinstance(policy, Formula) else None
 
 
 def looks_at_counts(rule: AnyRule) -> bool:
@@ -37,6 +31,11 @@ def looks_at_groups(rule: AnyRule) -> bool:
     return Needs.GROUP in rule.own.needs or (
         isinstance(rule, RuleWithFallback) and GROUP_MEMBER in (rule.first, rule.second)
     )
+
+
+def remembers(rule: AnyRule) -> bool:
+    """Whether the rule reads the memory of updates, and the rate of the group if it looks at groups."""
+    return Needs.MEMORY in rule.own.needs
 
 
 def in_numbers(rule: AnyRule) -> AnyRule:

@@ -8,6 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from bestbefore.policies.models.demand import first_request, requested
 from bestbefore.policies.units import FloatArray
 from bestbefore.policies.validation.machinery.features import ByBin
 from bestbefore.replay.kernels.arrays.histories import PackedHistories
@@ -69,13 +70,15 @@ def follow(
     owner, group = known.history_of[object_], known.group_of[object_]
     first, last = updates_of(known.objects, owner)
     state, changed = math.nan, False
+    asked = first_request(times_s[here])
     n = 0
     while here + 1 < stop:
         t = times_s[here]
         after_s = t - rule.history_window_s
         counted = first if rule.history_window_s == math.inf else first_after(updates_s, first, seen, after_s)
         features = CompleteFeatures(
-            t, state, changed, rule.least_exposure_h, by_bin, known, owner, group, first, counted, seen, last, after_s
+            t, state, changed, rule.least_exposure_h, by_bin, known, owner, group, first, counted, seen, last, after_s,
+            asked,
         )
         decided = rule.decide(features)
         expiry, state = decided.expiry_s, decided.state
@@ -90,6 +93,9 @@ def follow(
         if hits and change_s <= times_s[there - 1]:
             row[2] += there - first_at_or_after(times_s, here + 1, there, change_s)
         if there < stop:
+            if rule.counts_requests:
+                for request in range(here + 1, there + 1):
+                    asked = requested(asked, times_s[request])
             row[3] += 1
             changed = change_s <= times_s[there]
             if changed:

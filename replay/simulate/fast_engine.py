@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from bestbefore.policies.validation.machinery.features import ByBin, Needs
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.replay.kernels import walk
+from bestbefore.replay.kernels.arrays import memories
 from bestbefore.replay.kernels.arrays.histories import PackedHistories
 from bestbefore.replay.kernels.arrays.streams import Streams
-from bestbefore.replay.kernels.rule import AnyRule, looks_at_groups, rule_of
+from bestbefore.replay.kernels.rule import AnyRule, looks_at_groups, remembers, rule_of
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.scenario import Scenario
 from bestbefore.replay.sweeps.parallel import CORES
@@ -28,6 +29,8 @@ from bestbefore.replay.sweeps.progress import Bar, Watch, no_bar
 
 COMPILED_FROM = 200_000
 """The number of requests, summed over all replays under one policy class, from which numba is loaded and compiles."""
+REMEMBERED_COMPILED_FROM = 50_000
+"""The number of updates from which the computation of memories is compiled."""
 MOST_EACH = 1 << 20
 """The most requests in a share of the work."""
 FEWEST_EACH = 1 << 16
@@ -91,6 +94,16 @@ def loop(rule: AnyRule, *, compiles: bool) -> tuple[Callable[..., int], AnyRule]
 
         return compiled.replay, compiled.prepared(rule)
     return partial(walk.replay, by_bin=ByBin.of_lists()), rule
+
+
+def remembering(*, compiles: bool) -> Callable[..., None]:
+    """Return `memories.remember`, compiled or not."""
+    if compiles:
+        from bestbefore.replay.kernels import compiled
+
+        remember: Callable[..., None] = compiled.remember
+        return remember
+    return memories.remember
 
 
 class FastReplay:
@@ -176,6 +189,8 @@ class FastReplay:
         return first_object, counts
 
     def _known(self, rule: AnyRule) -> PackedHistories:
+        if remembers(rule):
+            return self._remembering
         return self._grouped if looks_at_groups(rule) else self._ungrouped
 
     @cached_property
@@ -187,3 +202,9 @@ class FastReplay:
     def _grouped(self) -> PackedHistories:
         scenario = self._scenario
         return self._ungrouped.grouped(scenario.updates, scenario.requests, scenario.grouping)
+
+    @cached_property
+    def _remembering(self) -> PackedHistories:
+        scenario = self._scenario
+        fill = remembering(compiles=len(scenario.updates) >= REMEMBERED_COMPILED_FROM)
+        return self._grouped.remembering(scenario.updates, scenario.grouping, fill)

@@ -23,7 +23,7 @@ from bestbefore.replay.kernels.arrays.stream_ids import stream_ids
 from bestbefore.replay.kernels.arrays.truth import Truth
 from bestbefore.replay.kernels.learning import LearntColumns
 from bestbefore.replay.kernels.observed import CopyColumns
-from bestbefore.replay.kernels.rule import AnyRule, looks_at_counts, looks_at_groups, rule_of
+from bestbefore.replay.kernels.rule import AnyRule, looks_at_counts, looks_at_groups, remembers, rule_of
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.fast_engine import COLUMNS, COMPILED_FROM, NO_DECISIONS, Compiling
 from bestbefore.replay.simulate.observed import Warm
@@ -134,7 +134,9 @@ class FastObservedReplay:
         streams, n = self._streams
         copies = CopyColumns.none(n, rule)
         counts_groups = looks_at_groups(rule)
-        learnt = self._at_test_start.copy(counts=looks_at_counts(rule), counts_groups=counts_groups)
+        learnt = self._at_test_start.copy(
+            counts=looks_at_counts(rule), counts_groups=counts_groups, remembers=remembers(rule)
+        )
         part_of = self._parts(run.cores, by_group=counts_groups)
         prepared = run.prepared(rule)
         parts = int(part_of.max(initial=0)) + 1

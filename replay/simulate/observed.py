@@ -108,7 +108,7 @@ class ObservedHistories:
         self.records[object_] = learnt.record
         if before is None or learnt.record.updates is not before.updates:
             self.histories[object_] = learnt.record.history()
-        self._group(object_).add(learnt)
+        self._group(object_).add(before, learnt)
 
     def _group(self, object_: str) -> ObservedGroup:
         return self.groups[self.complete.grouping.group_of(object_)]

@@ -3,11 +3,12 @@
 from bisect import bisect_left
 from dataclasses import replace
 
-from bestbefore.addon.engine.learning import RecordChange
+from bestbefore.addon.engine.learning import Record, RecordChange
 from bestbefore.addon.engine.update import hour_of
 from bestbefore.policies.models.group import Group, Tally
 from bestbefore.policies.models.hazard.clock import is_weekend
 from bestbefore.policies.models.intensity import HOURLY_S
+from bestbefore.policies.models.member_rates import NO_RATES, MemberRates
 from bestbefore.policies.units import BINS, HOUR_S
 
 
@@ -22,23 +23,33 @@ class ObservedGroup:
         self._by_bin = [_Growing() for _ in range(BINS)]
         self._weekend = _Growing()
         self._starts: dict[float, int] = {}
+        self._rates = NO_RATES
         self.group = self._made()
 
-    def add(self, learnt: RecordChange) -> None:
+    def add(self, before: Record | None, learnt: RecordChange) -> None:
         """Count the updates of an observation. A replay, unlike the live proxy, never has to withdraw updates."""
         for point_s in learnt.new_updates_s:
             hour = hour_of(point_s)
             self._by_bin[hour % BINS].count(hour * HOUR_S)
             if is_weekend(hour * HOUR_S):
                 self._weekend.count(hour * HOUR_S)
+        lost = NO_RATES if before is None else rates_of(before)
+        self._rates = self._rates.plus(rates_of(learnt.record)).plus(lost.negative())
         if learnt.new_since_s is not None:
             start_s = hour_of(learnt.new_since_s) * HOUR_S
             self._starts[start_s] = self._starts.get(start_s, 0) + 1
             self.group = self._made()
+        elif self._rates != self.group.rates:
+            self.group = replace(self.group, rates=self._rates)
 
     def _made(self) -> Group:
         group = Group.of_tallies(HOURLY_S, tuple(growing.tally for growing in self._by_bin), self._starts)
-        return replace(group, weekend=self._weekend.tally)
+        return replace(group, weekend=self._weekend.tally, rates=self._rates)
+
+
+def rates_of(record: Record) -> MemberRates:
+    """The contribution of a record to the rates of its group."""
+    return NO_RATES if record.interval_micronats is None else MemberRates(1, record.interval_micronats)
 
 
 class _Growing:

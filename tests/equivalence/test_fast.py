@@ -34,7 +34,7 @@ from bestbefore.policies.validation.machinery.verdict import Verdict
 from bestbefore.replay.kernels.arrays.histories import PackedHistories
 from bestbefore.replay.kernels.arrays.packed import SPARSE_STRIDE, Packed
 from bestbefore.replay.kernels.arrays.streams import Streams
-from bestbefore.replay.kernels.rule import rule_of
+from bestbefore.replay.kernels.rule import remembers, rule_of
 from bestbefore.replay.simulate import plain_engine
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.counts import Counts
@@ -47,7 +47,7 @@ class Recorded:
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self.name, self.needs = policy.name, policy.needs
+        self.name, self.needs, self.siblings = policy.name, policy.needs, policy.siblings
         self.rows: list[plain_engine.Row] = []
         self.decisions: list[tuple[plain_engine.Row, float]] = []
 
@@ -112,6 +112,8 @@ def by_loop(
         known = known._replace(objects=objects)
     rule = rule_of(policy)
     assert rule is not None
+    if remembers(rule):
+        known = known.remembering(scenario.updates, scenario.grouping)
     counts = np.zeros((len(requests.objects), 5), dtype=np.int64)
     decisions = np.full((len(requests) + 1, 2), math.nan)
     first = int(streams.object_ids[0]) if len(streams) else 0

@@ -62,7 +62,7 @@ class Recorded:
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self.name, self.needs = policy.name, policy.needs
+        self.name, self.needs, self.siblings = policy.name, policy.needs, policy.siblings
         self.decisions: Decisions = []
 
     def verdict(

@@ -44,6 +44,7 @@ class Rule(NamedTuple):
     own: Any
     """The policy; in compiled code, its parameters."""
     keeps_state: bool = False
+    counts_requests: bool = False
     history_window_s: float = math.inf
     least_exposure_h: float = 0.0
     min_ttl_s: float = -math.inf
@@ -59,6 +60,7 @@ class RuleWithFallback(NamedTuple):
 
     own: Any
     keeps_state: bool
+    counts_requests: bool
     history_window_s: float
     least_exposure_h: float
     min_ttl_s: float
@@ -167,6 +169,7 @@ class Bounded:
         rule = Rule(
             self.policy,
             self.policy.keeps_state,
+            Needs.DEMAND in self.policy.needs,
             self.history_window_s,
             0.0 if self.fallback is None else LEAST_EXPOSURE_H,
             self.min_ttl_s,

@@ -32,7 +32,7 @@ class Mass(NamedTuple):
         """The expiry where the rate is 1 / (time since `since_s`)."""
         return features.t + math.expm1(self.theta) * (features.t - since_s)
 
-    def requests(self, features: Features) -> RequestRates:  # noqa: ARG002
+    def request_rates(self, features: Features) -> RequestRates:  # noqa: ARG002
         """The rates of requests that `mass_at` takes."""
         return RequestRates(0.0, 0.0, 1.0)
 
@@ -51,12 +51,12 @@ class Price(NamedTuple):
     ) -> float:
         for k in range(len(rates_per_hour)):
             rates_per_hour[k] *= scale
-        return priced_passage_s(edges_s, rates_per_hour, features.t, self.price, self.requests(features))
+        return priced_passage_s(edges_s, rates_per_hour, features.t, self.price, self.request_rates(features))
 
     def waning_passage_s(self, features: Features, since_s: float) -> float:
-        return priced_waning_passage_s(features.t, features.t - since_s, self.price, self.requests(features))
+        return priced_waning_passage_s(features.t, features.t - since_s, self.price, self.request_rates(features))
 
-    def requests(self, features: Features) -> RequestRates:
+    def request_rates(self, features: Features) -> RequestRates:
         return rates_at(features.demand(), features.t)
 
     def mass_at(self, requests: RequestRates, later_s: float, updates_per_s: float) -> float:

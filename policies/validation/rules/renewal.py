@@ -107,7 +107,7 @@ def renewal_expiry_s(features: Features, tolerance: Tolerance) -> float:
     """The moment at which the hazard of the object has reached what is tolerated."""
     profile = set_profile(features)
     forecast = forecast_at(features.update_memory(), features.t, features.group_rate_per_s())
-    return passage_s(features.t, forecast, profile, tolerance.requests(features), tolerance)
+    return passage_s(features.t, forecast, profile, tolerance.request_rates(features), tolerance)
 
 
 @dataclass(frozen=True, slots=True)

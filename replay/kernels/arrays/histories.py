@@ -1,10 +1,15 @@
 """The complete histories of the requested objects and their groups, as arrays."""
 
+from collections.abc import Callable
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from bestbefore.policies.models.group import level
+from bestbefore.policies.models.hazard.clock import is_weekend
+from bestbefore.policies.units import FloatArray
+from bestbefore.replay.kernels.arrays.memories import no_memories, remember
 from bestbefore.replay.kernels.arrays.packed import Packed
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.traces.columns.columns import IdArray, Requests, Updates
@@ -23,6 +28,12 @@ class PackedHistories(NamedTuple):
     """(groups,) the number of objects in each group."""
     since_s: float
     """t_0 of all objects."""
+    memories: FloatArray
+    """(updates + owners, fields) the memories of objects, see `memories.remember`; empty if no policy reads them."""
+    levels: NDArray[np.int64]
+    """(updates of groups + 1,) the sum of the steps of `group.level` before each update of `groups`; or empty."""
+    weekends: NDArray[np.int64]
+    """(updates of groups + 1,) the number of updates at weekends before each update of `groups`; or empty."""
 
     @classmethod
     def of(cls, updates: Updates, requests: Requests, origin_s: float) -> Self:
@@ -34,7 +45,8 @@ class PackedHistories(NamedTuple):
         )
         packed = Packed.of(updates.times_s, updates.object_ids, without + 1)
         alone = np.zeros(len(history_of), dtype=np.int32)
-        return cls(packed, NO_UPDATES, history_of, alone, np.ones(1, dtype=np.int64), origin_s)
+        members, none = np.ones(1, dtype=np.int64), np.empty(0, dtype=np.int64)
+        return cls(packed, NO_UPDATES, history_of, alone, members, origin_s, no_memories(0), none, none)
 
     def grouped(self, updates: Updates, requests: Requests, grouping: Grouping) -> Self:
         """Return these histories with groups of all objects that were updated or requested."""
@@ -46,9 +58,31 @@ class PackedHistories(NamedTuple):
         packed = Packed.of(updates.times_s, of_updates[updates.object_ids], len(codes))
         return self._replace(groups=packed, group_of=of_requests, members=members)
 
+    def remembering(self, updates: Updates, grouping: Grouping, fill: Callable[..., None] = remember) -> Self:
+        """Return these histories, which are grouped, with the rates of groups and memories; `fill` is `remember`."""
+        objects = self.objects
+        by_object = updates.object_ids.argsort(kind="stable")
+        number = np.empty(len(updates), dtype=np.int64)
+        number[by_object] = np.arange(len(updates)) - objects.firsts[updates.object_ids[by_object]]
+        steps = np.diff([level(n) for n in range(int(np.diff(objects.firsts).max(initial=0)) + 1)])
+        by_group = _group_codes(updates.objects, grouping, {})[updates.object_ids].argsort(kind="stable")
+        at_weekend = [is_weekend(t) for t in self.groups.times_s[:-1].tolist()]
+        memories = no_memories(len(updates) + len(objects.firsts) - 1)
+        fill(memories, objects.times_s, objects.firsts, self.since_s)
+        return self._replace(
+            memories=memories,
+            levels=_before_each(steps[number[by_group]]),
+            weekends=_before_each(at_weekend),
+        )
+
 
 NO_UPDATES = Packed.of(np.empty(0), np.empty(0, dtype=np.int32), 1)
 """The updates of a single owner without updates."""
+
+
+def _before_each(amounts: ArrayLike) -> NDArray[np.int64]:
+    """(n + 1,) the sum of the amounts before each of n, and of all."""
+    return np.concatenate(([0], np.cumsum(amounts, dtype=np.int64)))
 
 
 def _group_codes(objects: tuple[str, ...], grouping: Grouping, codes: dict[str, int]) -> IdArray:

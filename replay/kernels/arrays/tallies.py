@@ -11,6 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bestbefore.policies.models.hazard.clock import is_weekend
 from bestbefore.policies.units import BINS, HOUR_S, FloatArray
 from bestbefore.replay.kernels.arrays.rows import in_rows
 
@@ -51,16 +52,21 @@ class Window(NamedTuple):
     """(owners, 24) how much of it lies in each hour bin."""
     totals: NDArray[np.int64]
     """(owners,) how much that is in all."""
+    weekends: NDArray[np.int64]
+    """(owners,) how much of it lies in weekends."""
 
     @classmethod
     def of(cls, tallies: Tallies) -> Self:
         """Nothing is too old yet."""
         owners = len(tallies.ends)
-        window = cls(tallies.firsts[:-1].copy(), np.zeros((owners, BINS), dtype=np.int32), np.zeros(owners, np.int64))
+        by_bin, totals = np.zeros((owners, BINS), dtype=np.int32), np.zeros(owners, np.int64)
+        window = cls(tallies.firsts[:-1].copy(), by_bin, totals, totals.copy())
         places = np.flatnonzero(tallies.amounts)
         owner = tallies.firsts.searchsorted(places, side="right") - 1
         np.add.at(window.by_bin, (owner, tallies.bins[places]), tallies.amounts[places])
         np.add.at(window.totals, owner, tallies.amounts[places])
+        at_weekend = np.fromiter(map(is_weekend, tallies.times_s[places].tolist()), dtype=np.bool_, count=len(places))
+        np.add.at(window.weekends, owner[at_weekend], tallies.amounts[places[at_weekend]])
         return window
 
 
@@ -84,6 +90,7 @@ def count_in(window: Window, tallies: Tallies, owner: int, place: int) -> None:
     if place >= window.oldest[owner]:
         window.by_bin[owner, tallies.bins[place]] += 1
         window.totals[owner] += 1
+        window.weekends[owner] += is_weekend(tallies.times_s[place])
 
 
 def keep_after(window: Window, tallies: Tallies, owner: int, after_s: float) -> None:
@@ -92,6 +99,8 @@ def keep_after(window: Window, tallies: Tallies, owner: int, after_s: float) -> 
     while place < end and tallies.times_s[place] <= after_s:
         window.by_bin[owner, tallies.bins[place]] -= tallies.amounts[place]
         window.totals[owner] -= tallies.amounts[place]
+        if is_weekend(tallies.times_s[place]):
+            window.weekends[owner] -= tallies.amounts[place]
         place += 1
     window.oldest[owner] = place
 

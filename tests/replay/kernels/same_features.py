@@ -37,3 +37,7 @@ def assert_same_features(one: Features, other: Features, window_s: float) -> Non
     gaps = one.set_group_gaps()
     assert gaps == other.set_group_gaps()
     assert list(one.by_bin.gaps_s[:gaps]) == list(other.by_bin.gaps_s[:gaps])
+    assert one.group_weekend_updates() == other.group_weekend_updates()
+    assert one.group_rate_per_s() == other.group_rate_per_s()
+    assert one.update_memory() == other.update_memory()
+    assert one.demand() == other.demand()

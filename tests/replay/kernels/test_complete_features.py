@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from same_features import DAY, assert_same_features
 
+from bestbefore.policies.models.demand import first_request, requested
 from bestbefore.policies.validation.machinery.features import ByBin
 from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
 from bestbefore.replay.kernels.arrays.histories import PackedHistories
@@ -34,6 +35,8 @@ def test_on_random_histories(
     three = np.arange(3, dtype=np.int32)
     requests = Requests.of(np.full(3, t), np.zeros(3, dtype=np.int32), three, ("x",), NAMES)
     known = PackedHistories.of(updates, requests, 0.0).grouped(updates, requests, grouping)
+    known = known.remembering(updates, grouping)
+    asked = requested(first_request(t - 5.0), t)
     complete = CompleteHistories.of(updates, NAMES, 0.0, grouping)
     for object_, name in enumerate(NAMES):
         owner = known.history_of[object_]
@@ -42,9 +45,9 @@ def test_on_random_histories(
         counted = first_after(known.objects.times_s, first, seen, t - history_window_s)
         packed = CompleteFeatures(
             t, math.nan, False, 0.0, ByBin.of_lists(), known, owner, known.group_of[object_], first, counted, seen,
-            last, t - history_window_s,
+            last, t - history_window_s, asked,
         )
         history, group = complete.contact(name, t)
-        plain = HistoryFeatures(history, group, t, window_s=history_window_s)
+        plain = HistoryFeatures(history, group, t, window_s=history_window_s, demand=asked)
         assert_same_features(packed, plain, window_s)
         assert packed.next_update_s() == plain.next_update_s()

@@ -16,7 +16,7 @@ from bestbefore.replay.kernels import learning
 from bestbefore.replay.kernels.arrays.membership import hours_observed
 from bestbefore.replay.kernels.arrays.tallies import keep_after
 from bestbefore.replay.kernels.arrays.truth import Truth
-from bestbefore.replay.kernels.learning import NEVER_S, LearntColumns, learn, report
+from bestbefore.replay.kernels.learning import NEVER_S, LearntColumns, learn, memory_of, report
 from bestbefore.replay.simulate.complete import CompleteHistories, Grouping
 from bestbefore.replay.simulate.observed import ObservedHistories
 from bestbefore.replay.traces.columns.columns import Updates
@@ -107,8 +107,11 @@ def test_a_copy_learns_on_alone() -> None:
     learnt = LearntColumns.nothing(truth)
     learn(truth, learnt, 0, 200.0)
     learn(truth, learnt, 0, 300.0)
-    copy = learnt.copy(counts=True, counts_groups=True)
+    copy = learnt.copy(counts=True, counts_groups=True, remembers=True)
     learn(truth, copy, 0, 700.0)
+    assert memory_of(copy, 0).updates == 2.0
+    assert memory_of(learnt, 0).updates == 1.0
+    assert copy.rates.tolist() != learnt.rates.tolist()
     assert (updates_learnt(truth, copy, 0), in_window(copy, truth, 0, 700.0)[0]) == ([250.0, 600.0], 2)
     assert (updates_learnt(truth, learnt, 0), in_window(learnt, truth, 0, 700.0)[0]) == ([250.0], 1)
     learn(truth, learnt, 0, 1000.0)

@@ -43,9 +43,7 @@ class Hasty:
 
 
 @pytest.mark.parametrize("scenario", [COMPLETE, OBSERVED])
-@pytest.mark.parametrize(
-    "spec", [*(POLICIES.keys() - {"renewal"}), "agghist:segment_penalty=1", "indttl:fallback=group+ttl,max_ttl=1h"]
-)
+@pytest.mark.parametrize("spec", [*POLICIES, "agghist:segment_penalty=1", "indttl:fallback=group+ttl,max_ttl=1h"])
 def test_the_fast_engine_replays_every_policy_with_either_kind_of_history(scenario: Scenario, spec: str) -> None:
     engines, policy = Engines(scenario), parse_spec(spec)
     assert engines.through(policy) is Through.FAST

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from bestbefore.addon.engine import learning
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
+from bestbefore.policies.models.member_rates import MemberRates, log_interval_micronats
 from bestbefore.replay.simulate.complete import CompleteHistories, Grouping
 from bestbefore.replay.simulate.observed import ObservedHistories, Warm
 from bestbefore.replay.traces.columns.columns import Requests
@@ -180,7 +181,8 @@ def test_any_sequence_of_contacts_teaches_what_the_definition_says(
         starts: dict[int, int] = {}
         for one in members:
             starts[int(one.contacts[0] // HOUR)] = starts.get(int(one.contacts[0] // HOUR), 0) + 1
-        assert group == Group.of_hours(hours, starts)
+        intervals = [log_interval_micronats(len(one.updates), one.contacts[-1] - one.contacts[0]) for one in members]
+        assert group == Group.of_hours(hours, starts, MemberRates(len(members), sum(intervals)))
 
 
 @given(
