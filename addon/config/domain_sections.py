@@ -21,7 +21,6 @@ DEFAULT_POLICY = "indttl"
 _WHY_NOT_LIVE: Mapping[Needs, str] = {
     Needs.OUTCOME: "it can only be replayed, since the proxy does not keep the state that it needs",
     Needs.FUTURE: "it can only be replayed, since it knows the future",
-    Needs.DEMAND: "it can only be replayed, since the proxy does not count the requests for a copy",
 }
 
 

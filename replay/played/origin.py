@@ -31,6 +31,8 @@ class TraceObjects:
             url = f"http://group{group}.test/{directory}/{number}"
             self.urls[name] = url
             self._times_s[url] = history.times_s.tolist()
+        self.groups = {f"group{group}.test": truth.groups[name] for name, group in groups.items()}
+        """The group of the objects on each host, over the whole trace."""
 
     def updates_s(self, url: str, t: float) -> list[float]:
         """The updates of an object up to t."""

@@ -10,15 +10,18 @@ are learnt by the proxy from its contacts.
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
+from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.rfc9111.fields.dates import format_http_date, parse_http_date
 from bestbefore.addon.rules import DomainRule, Pattern, Rules
 from bestbefore.addon.store.store import Store
+from bestbefore.policies.models.group import Group
 from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.bounds import Bounded
 from bestbefore.policies.validation.machinery.policy import NOT_LIVE, Formula, Policy
@@ -92,11 +95,29 @@ async def _replay(scenario: Scenario, policy: Policy, watch: Watch) -> dict[str,
         rules = Rules(DomainRule(Pattern.parse("*"), policy if isinstance(policy, Bounded) else Bounded(policy)))
         site = Site(name="bestbefore", salt=b"", max_cached_body=1 << 20)
         origin = PlayedOrigin(objects, clock, tells_times=scenario.warmup is not None and scenario.warmup.tells_times)
-        exchanges = Exchanges(clock, store, origin, rules, site, on_answered=lambda _: None)
+        is_observed = scenario.warmup is not None
+        evaluator = None if is_observed else CompleteEvaluator(store, rules, objects.groups)
+        exchanges = Exchanges(clock, store, origin, rules, site, on_answered=lambda _: None, evaluator=evaluator)
         try:
             return await _count(scenario, objects, clock, store, PlayedClient(exchanges, clock), watch)
         finally:
             await exchanges.close()
+
+
+class CompleteEvaluator(ExpiryEvaluator):
+    """Evaluates copies where histories are complete.
+
+    The rates of the members of a group are known up to the decision then, not only up to their last contacts.
+    """
+
+    def __init__(self, store: Store, rules: Rules, groups: Mapping[str, Group]) -> None:
+        """`groups`: those of the objects on each host, over the whole trace."""
+        super().__init__(store, lambda: rules)
+        self._complete = groups
+
+    async def group(self, host: str, rule: DomainRule, cache_group: str) -> Group:
+        known = await super().group(host, rule, cache_group)
+        return replace(known, rates=None, levels=self._complete[host].levels)
 
 
 async def _count(

@@ -92,6 +92,7 @@ def test_validations_because_of_siblings_are_the_same(spec: str, cache: Cache, w
         pytest.param("agghist:theta=0.2", Cache.SHARED, Grouping.PREFIX, marks=pytest.mark.slow),
         pytest.param("indagg:theta=0.2", Cache.SHARED, Grouping.ALL, marks=pytest.mark.slow),
         (f"indttl:theta=0.2,alpha=0.2,{LIVE}", Cache.SHARED, Grouping.ALL),
+        pytest.param(f"renewal:price=10,{LIVE}", Cache.SHARED, Grouping.PREFIX, marks=pytest.mark.slow),
     ],
 )
 def test_the_addon_counts_what_the_other_engines_count(spec: str, cache: Cache, grouping: Grouping) -> None:
@@ -115,6 +116,21 @@ def test_the_addon_learns_by_itself_what_a_replay_lets_a_proxy_observe(
     spec: str, cache: Cache, grouping: Grouping, warm: Warm
 ) -> None:
     assert_same(excerpt(cache, grouping, days=1.0, warm=warm), parse_spec(spec))
+
+
+@pytest.mark.parametrize(
+    ("cache", "warm"),
+    [
+        (Cache.SHARED, None),
+        (Cache.CLIENT, Warm.CONTACTS),
+        *(
+            pytest.param(*others, marks=pytest.mark.slow)
+            for others in [(Cache.CLIENT, None), (Cache.SHARED, Warm.NONE), (Cache.CLIENT, Warm.COMPLETE)]
+        ),
+    ],
+)
+def test_so_it_is_where_the_requests_for_each_copy_count(cache: Cache, warm: Warm | None) -> None:
+    assert_same(crowded(8, cache, Grouping.PREFIX, warm), parse_spec(f"renewal:price=4,{LIVE}"))
 
 
 @pytest.mark.parametrize("warm", WARMS)

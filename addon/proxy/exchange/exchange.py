@@ -100,8 +100,9 @@ class Exchanges:
         counts_demand: Callable[[], bool] = lambda: False,
         proxy_credentials: Callable[[Client, Fields], str] = lambda _client, _fields: "",
         proxy_user: Callable[[Client, Fields], str] = lambda _client, _fields: "",
+        evaluator: ExpiryEvaluator | None = None,
     ) -> None:
-        """`budget` bounds the content in flight; None: no bound.
+        """`budget` bounds the content in flight; None: no bound. `evaluator`: None: one for these rules.
 
         `counts_demand`: whether the store counts which networks request which object, for prefetching.
         `proxy_credentials` returns the credentials that a client sent to the proxy with these fields or before, and
@@ -115,7 +116,7 @@ class Exchanges:
         self._store = store
         self._sites = sites or Sites()
         self._active = ActiveConfig(rules, replace(site, siblings=self._sites))
-        self._evaluator = ExpiryEvaluator(store, lambda: self._active.rules)
+        self._evaluator = evaluator or ExpiryEvaluator(store, lambda: self._active.rules)
         self._answers = AnswerBuilder(clock, self._active, on_answered)
         self._background = BackgroundTasks()
         feeds = FeedReader()

@@ -55,7 +55,7 @@ class ExpiryEvaluator:
             lifetime_s = min(PERMANENT_S, rule.policy.max_ttl_s)
             return copy.with_verdict(copy.current_s + lifetime_s, PERMANENTLY, rule.key)
         host = urlsplit(copy.url).hostname or ""
-        group = await self._group(host, rule, record.cache_group)
+        group = await self.group(host, rule, record.cache_group)
         history = record.history()
         demand = await self._demand(copy) if rule.counts_demand else None
         verdict = rule.policy.verdict(history, group, copy.current_s, demand=demand)
@@ -81,7 +81,8 @@ class ExpiryEvaluator:
             return demand
         return demand._replace(at_s=copy.current_s, since_s=min(demand.since_s, copy.current_s))
 
-    async def _group(self, host: str, rule: DomainRule, cache_group: str) -> Group:
+    async def group(self, host: str, rule: DomainRule, cache_group: str) -> Group:
+        """Return the group of an object on a host, which may be counted in a cache group (`Record.cache_group`)."""
         name, domain = rule.group_of(host, cache_group), registrable_domain(host)
         if rule.group not in (None, CACHE_GROUPS):
             counts = await self._store.group(

@@ -14,7 +14,6 @@ from bestbefore.policies.validation.machinery.verdict import Decision, Reason, V
 NOT_LIVE: Mapping[Needs, str] = {
     Needs.OUTCOME: "the updates so far, and what became of its last verdict",
     Needs.FUTURE: "the updates to come, which only a replay knows",
-    Needs.DEMAND: "the requests for a copy, which it does not count",
 }
 """The features that the live proxy does not have, in the words of the error message."""
 _REASONS = tuple(Reason)

@@ -139,13 +139,13 @@ async def test_an_object_of_which_little_is_known_is_decided_by_its_group(store:
             (await evaluator.evaluated(copy(url), record, rule_of(given, url))).expiry_s for _ in range(2)
         ])
     assert lifetimes == [[NOW_S + 4 * HOUR_S] * 2, [NOW_S + 8 * HOUR_S] * 2]
-    group = await evaluator._group("a.test", rule_of(given, "http://a.test/"), "")
-    assert await evaluator._group("b.test", rule_of(given, "http://b.test/"), "") is group, "nothing new"
+    group = await evaluator.group("a.test", rule_of(given, "http://a.test/"), "")
+    assert await evaluator.group("b.test", rule_of(given, "http://b.test/"), "") is group, "nothing new"
     await learn(store, "http://b.test/y", 1.0, 0.2)
-    assert await evaluator._group("a.test", rule_of(given, "http://a.test/"), "") is not group
-    before = await evaluator._group("a.test", rule_of(given, "http://a.test/"), "")
+    assert await evaluator.group("a.test", rule_of(given, "http://a.test/"), "") is not group
+    before = await evaluator.group("a.test", rule_of(given, "http://a.test/"), "")
     evaluator.forget()
-    assert await evaluator._group("a.test", rule_of(given, "http://a.test/"), "") is not before
+    assert await evaluator.group("a.test", rule_of(given, "http://a.test/"), "") is not before
 
 
 async def test_cache_groups_of_one_host_decide_apart_where_the_rule_says_so(store: Store, tmp_path: Path) -> None:
