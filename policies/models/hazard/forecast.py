@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from bestbefore.policies.models.hazard.clock import is_weekend
 from bestbefore.policies.models.hazard.experts import lasting_rate_per_s
-from bestbefore.policies.models.hazard.memory import UpdateMemory, quiet_until
+from bestbefore.policies.models.hazard.gaps import GapLaw
+from bestbefore.policies.models.hazard.memory import UpdateMemory, law_of, quiet_until
 from bestbefore.policies.units import BINS
 
 WEEKEND_SHARE = 2.0 / 7.0
@@ -20,21 +21,19 @@ WEEKEND_PSEUDO = 20.0
 WEEKEND_FACTOR, WEEKDAY_FACTOR = 7.0 / 2.0, 7.0 / 5.0
 GROUP_PSEUDO = 1.0
 """The updates that are added to those of a group in each hour bin."""
-LASTING_STRENGTH = 4.0
-"""The updates with the group's profile of the day that are added to those of the object, for the first expert."""
-RECENT_STRENGTH = 8.0
-"""As `LASTING_STRENGTH`, for the others."""
 
 
 class Profile(NamedTuple):
-    """When an object changes: the hours of its updates and those of its group, and how many of them are at weekends."""
+    """When an object changes: the updates by hour bin of the object and of its group, and the share at weekends."""
 
     own: Sequence[float]
-    """(24,) the object's updates by hour bin, `smoothed`."""
+    """(24,) the updates of the object."""
     of_group: Sequence[float]
-    """(24,) the group's profile of the day, with the sum 1."""
+    """(24,) the updates of its group."""
     updates: float
     """The sum of `own`."""
+    group_updates: float
+    """The sum of `of_group`."""
     at_weekends: float
     """The share of updates on Saturdays and Sundays."""
 
@@ -45,29 +44,33 @@ class Forecast(NamedTuple):
     lasting_weight: float
     """The weights are relative to the largest."""
     day_weight: float
-    hours_weight: float
+    gap_weight: float
     lasting_per_s: float
-    """The rate of the expert without decay, and what the others are drawn towards."""
+    """The rate of the expert without decay, and what that with a memory of a day is drawn towards."""
     day_updates: float
-    """This and what follows are as in `UpdateMemory`."""
+    """This and `day_observed_s` are as in `UpdateMemory`."""
     day_observed_s: float
-    hours_updates: float
-    hours_observed_s: float
+    has_updates: bool
+    """Whether there is a law of gaps; else the expert of gaps has the rate of the first."""
+    law: GapLaw
+    age_s: float
+    """The time since the last update."""
 
 
 def forecast_at(memory: UpdateMemory, t: float, prior_per_s: float) -> Forecast:
     """Return the experts at t, not before `memory.at_s`; `prior_per_s` is the rate of an object without history."""
     now = quiet_until(memory, t)
-    most = max(now.lasting_log_weight, now.day_log_weight, now.hours_log_weight)
+    most = max(now.lasting_log_weight, now.day_log_weight, now.gap_log_weight)
     return Forecast(
         math.exp(now.lasting_log_weight - most),
         math.exp(now.day_log_weight - most),
-        math.exp(now.hours_log_weight - most),
+        math.exp(now.gap_log_weight - most),
         lasting_rate_per_s(now.updates, now.observed_s, prior_per_s),
         now.day_updates,
         now.day_observed_s,
-        now.hours_updates,
-        now.hours_observed_s,
+        now.updates > 0.0,
+        law_of(memory),
+        t - memory.last_s,
     )
 
 
@@ -76,14 +79,22 @@ def week_factor(profile: Profile, t: float) -> float:
     return WEEKEND_FACTOR * profile.at_weekends if is_weekend(t) else WEEKDAY_FACTOR * (1.0 - profile.at_weekends)
 
 
-def hour_factor(profile: Profile, k: int, strength: float) -> float:
-    """The rate in hour bin k over the mean rate of a day; the group's profile has the weight of `strength` updates."""
-    return BINS * (profile.own[k] + strength * profile.of_group[k]) / (profile.updates + strength)
+def group_share(profile: Profile, k: int) -> float:
+    """The share of the group's updates that hour bin k has."""
+    return (smoothed(profile.of_group, k) + GROUP_PSEUDO) / (profile.group_updates + BINS * GROUP_PSEUDO)
 
 
 def smoothed(counts: Sequence[float], k: int) -> float:
     """Half of the updates in hour bin k and a quarter of those in each neighbour."""
     return 0.5 * counts[k] + 0.25 * (counts[k - 1 if k else BINS - 1] + counts[k + 1 if k + 1 < BINS else 0])
+
+
+def hour_factor(updates: float, in_hour: float, share: float, strength: float) -> float:
+    """The rate in an hour bin over the mean rate of a day.
+
+    The object has `updates`, of which `in_hour` in the bin; as many as `strength` with the group's `share` are added.
+    """
+    return BINS * (in_hour + strength * share) / (updates + strength)
 
 
 def weekend_share(updates: float, at_weekends: float, share: float) -> float:

@@ -6,26 +6,19 @@ from typing import ClassVar
 
 from bestbefore.policies.models.demand import RequestRates
 from bestbefore.policies.models.hazard.clock import bin_of
-from bestbefore.policies.models.hazard.experts import (
-    DAY_MEMORY_S,
-    DAY_PSEUDO,
-    HOURS_MEMORY_S,
-    HOURS_PSEUDO,
-    recent_rate_per_s,
-)
+from bestbefore.policies.models.hazard.experts import day_rate_per_s, day_share
 from bestbefore.policies.models.hazard.forecast import (
-    GROUP_PSEUDO,
-    LASTING_STRENGTH,
-    RECENT_STRENGTH,
     WEEKEND_SHARE,
     Forecast,
     Profile,
     forecast_at,
+    group_share,
     hour_factor,
     smoothed,
     week_factor,
     weekend_share,
 )
+from bestbefore.policies.models.hazard.gaps import gap_mass
 from bestbefore.policies.units import BINS, HOUR_S
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula
@@ -39,21 +32,26 @@ STEPS = 34
 """The steps of integration, which reach 160 days; what takes longer is infinite."""
 LONGEST_CLOCK_STEP_S = 4 * HOUR_S
 """In longer steps the factors of the clock are 1: they average out."""
+LASTING_STRENGTH, RECENT_STRENGTH = 2.0, 4.0
+"""How many updates the group's profile of the day counts for, in the expert without decay and in the others."""
 LEAST_WEIGHT = 1e-300
+
+STEPS_S = tuple(FIRST_STEP_S * STEP_GROWTH**i for i in range(STEPS))
+MIDDLES_S = tuple(sum(STEPS_S[:i]) + STEPS_S[i] / 2 for i in range(STEPS))
+DAY_SHARES = tuple(day_share(middle_s) for middle_s in MIDDLES_S)
+"""`day_share` in the middle of each step, which a decision need not compute."""
 
 
 def set_profile(features: Features) -> Profile:
-    """Return the profile of the counted updates of the object and its group; it is written into `rates` and `hours`."""
+    """Return the profile of the counted updates of the object and its group, written into `counts` and `hours`."""
     by_bin, memory = features.by_bin, features.update_memory()
     group_updates = features.set_group_counts()
     for k in range(BINS):
-        by_bin.hours[k] = (smoothed(by_bin.counts, k) + GROUP_PSEUDO) / (group_updates + BINS * GROUP_PSEUDO)
+        by_bin.hours[k] = by_bin.counts[k] if group_updates else 0
     of_group = weekend_share(group_updates, features.group_weekend_updates(), WEEKEND_SHARE)
     updates = features.set_counts()
-    for k in range(BINS):
-        by_bin.rates[k] = smoothed(by_bin.counts, k)
     own_share = weekend_share(memory.updates, memory.weekend_updates, of_group)
-    return Profile(by_bin.rates, by_bin.hours, updates, own_share)
+    return Profile(by_bin.counts, by_bin.hours, updates, group_updates, own_share)
 
 
 def passage_s(
@@ -63,43 +61,43 @@ def passage_s(
 
     lambda is the hazard of the mixture, x the mass tolerated. Both are taken in the middle of each step.
     """
-    lasting_mass = day_mass = hours_mass = 0.0
+    lasting_mass = day_mass = gaps_mass = 0.0
     left = 1.0
     passed_s = 0.0
-    step_s = FIRST_STEP_S
-    for _ in range(STEPS):
-        middle_s = passed_s + step_s / 2
+    gaps_before = gap_mass(forecast.law, forecast.age_s)
+    for i in range(STEPS):
+        step_s, middle_s = STEPS_S[i], MIDDLES_S[i]
         lasting = forecast.lasting_per_s
-        day = recent_rate_per_s(
-            forecast.day_updates, forecast.day_observed_s, DAY_MEMORY_S, DAY_PSEUDO, lasting,
-            math.exp(-middle_s / DAY_MEMORY_S),
-        )
-        hours = recent_rate_per_s(
-            forecast.hours_updates, forecast.hours_observed_s, HOURS_MEMORY_S, HOURS_PSEUDO, lasting,
-            math.exp(-middle_s / HOURS_MEMORY_S),
-        )
+        day = day_rate_per_s(forecast.day_updates, forecast.day_observed_s, lasting, DAY_SHARES[i])
+        gaps = lasting
+        if forecast.has_updates:
+            gaps_after = gap_mass(forecast.law, forecast.age_s + passed_s + step_s)
+            gaps = (gaps_after - gaps_before) / step_s
+            gaps_before = gaps_after
         if step_s <= LONGEST_CLOCK_STEP_S:
-            k, week = bin_of(t + middle_s), week_factor(profile, t + middle_s)
-            recent = week * hour_factor(profile, k, RECENT_STRENGTH)
-            lasting *= week * hour_factor(profile, k, LASTING_STRENGTH)
+            moment_s = t + middle_s
+            k, week = bin_of(moment_s), week_factor(profile, moment_s)
+            in_hour, share = smoothed(profile.own, k), group_share(profile, k)
+            recent = week * hour_factor(profile.updates, in_hour, share, RECENT_STRENGTH)
+            lasting *= week * hour_factor(profile.updates, in_hour, share, LASTING_STRENGTH)
             day *= recent
-            hours *= recent
+            gaps *= recent
         lasting_weight = forecast.lasting_weight * math.exp(-lasting_mass - lasting * step_s / 2)
         day_weight = forecast.day_weight * math.exp(-day_mass - day * step_s / 2)
-        hours_weight = forecast.hours_weight * math.exp(-hours_mass - hours * step_s / 2)
-        weight = lasting_weight + day_weight + hours_weight
-        per_s = min(lasting, day, hours)
+        gaps_weight = forecast.gap_weight * math.exp(-gaps_mass - gaps * step_s / 2)
+        weight = lasting_weight + day_weight + gaps_weight
+        per_s = min(lasting, day, gaps)
         if weight > LEAST_WEIGHT:
-            per_s = (lasting_weight * lasting + day_weight * day + hours_weight * hours) / weight
-        tolerated = tolerance.mass_at(requests, middle_s, per_s)
-        if per_s * step_s >= left * tolerated:
-            return t + passed_s + left * tolerated / per_s
-        left -= per_s * step_s / tolerated
+            per_s = (lasting_weight * lasting + day_weight * day + gaps_weight * gaps) / weight
+        if per_s > 0.0:
+            tolerated = tolerance.mass_at(requests, middle_s, per_s)
+            if per_s * step_s >= left * tolerated:
+                return t + passed_s + left * tolerated / per_s
+            left -= per_s * step_s / tolerated
         lasting_mass += lasting * step_s
         day_mass += day * step_s
-        hours_mass += hours * step_s
+        gaps_mass += gaps * step_s
         passed_s += step_s
-        step_s *= STEP_GROWTH
     return math.inf
 
 
@@ -114,10 +112,11 @@ def renewal_expiry_s(features: Features, tolerance: Tolerance) -> float:
 class Renewal(Formula):
     """expiry = the first t' with the integral of lambda / x from t reaching 1; x is the mass that the price allows.
 
-    lambda(s), the hazard of the next update s seconds later, is a mixture of the mean rate of the object and of its
-    rates with a memory of a day and of three hours (`models.hazard`), each with the object's profile of the day and of
-    the week, both drawn towards those of its group. The weights of the three follow from how well each predicted the
-    updates so far. x follows from lambda and from the rate of requests for the copy (`models.price`).
+    lambda(s), the hazard of the next update s seconds later, is a mixture of the mean rate of the object, of its rate
+    with a memory of a day, and of the law of the gaps between its updates (`models.hazard`), each with the object's
+    profile of the day and of the week, which are drawn towards those of its group. The weights of the three follow from
+    how well each predicted the updates so far. x follows from lambda and from the rate of requests for the copy
+    (`models.price`).
 
     Source: ours; the mass as in Bright, Gal, Raschid, section 4.3.
     """

@@ -37,7 +37,9 @@ def remember(rows: FloatArray, times_s: FloatArray, firsts: NDArray[np.int64], s
 def memory_in(rows: FloatArray, place: int) -> UpdateMemory:
     """Return the memory in a row."""
     row = rows[place]
-    return UpdateMemory(row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10])
+    return UpdateMemory(
+        row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11], row[12]
+    )
 
 
 def set_memory(rows: FloatArray, place: int, memory: UpdateMemory) -> None:

@@ -5,13 +5,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from bestbefore.policies.models.hazard.experts import lasting_mass, lasting_rate_per_s, recent_mass, recent_rate_per_s
-from bestbefore.policies.units import DAY_S, HOUR_S
+from bestbefore.policies.models.hazard.experts import (
+    day_mass,
+    day_rate_per_s,
+    day_share,
+    lasting_mass,
+    lasting_rate_per_s,
+    observed_in_day_s,
+)
+from bestbefore.policies.units import DAY_S
 
 counts = st.floats(0.0, 200.0)
-memories_s = st.sampled_from([3 * HOUR_S, DAY_S])
 shares = st.floats(0.0, 1.0)
-pseudos = st.sampled_from([0.2, 1.0])
 rates = st.floats(-8.0, -2.0).map(lambda exponent: 10.0**exponent)
 many = settings(max_examples=200, derandomize=True, deadline=None)
 
@@ -22,11 +27,16 @@ def test_the_lasting_rate_is_the_mean_rate_with_half_an_update_of_the_prior() ->
     assert lasting_rate_per_s(2.0, 1.0 * DAY_S, 1 / DAY_S) == pytest.approx(2.5 / 1.5 / DAY_S)
 
 
-def test_the_recent_rate_lies_between_what_was_seen_and_the_lasting_rate() -> None:
+def test_the_rate_of_a_day_lies_between_what_was_seen_and_the_lasting_rate() -> None:
     # 3 updates in the last day, all weighing 1, and as much as one update at one a day
-    assert recent_rate_per_s(3.0, DAY_S, DAY_S, 1.0, 1 / DAY_S, 1.0) == pytest.approx(2 / DAY_S)
+    assert day_rate_per_s(3.0, DAY_S, 1 / DAY_S, 1.0) == pytest.approx(2 / DAY_S)
     # long after, T seconds without an update weigh against it
-    assert recent_rate_per_s(3.0, DAY_S, DAY_S, 1.0, 1 / DAY_S, 0.0) == pytest.approx(0.5 / DAY_S)
+    assert day_rate_per_s(3.0, DAY_S, 1 / DAY_S, 0.0) == pytest.approx(0.5 / DAY_S)
+
+
+def test_time_of_observation_decays_as_updates_do() -> None:
+    assert observed_in_day_s(0.0, day_share(DAY_S)) == pytest.approx(DAY_S * (1 - math.exp(-1)))
+    assert observed_in_day_s(DAY_S, day_share(5.0)) == pytest.approx(DAY_S)
 
 
 @given(counts, st.floats(0.0, 1e8), rates, st.floats(0.0, 1e8))
@@ -38,23 +48,19 @@ def test_the_lasting_mass_is_the_integral_of_the_lasting_rate(
     assert lasting_mass(updates, observed_s, prior, quiet_s) == pytest.approx(integral, rel=1e-6, abs=1e-9)
 
 
-@given(counts, shares, memories_s, pseudos, rates, st.floats(0.0, 40.0))
+@given(counts, shares, rates, st.floats(0.0, 40.0))
 @many
-def test_the_mass_is_the_integral_of_the_rate(
-    count: float, observed: float, memory_s: float, pseudo: float, lasting: float, memories: float
-) -> None:
+def test_the_mass_is_the_integral_of_the_rate(count: float, observed: float, lasting: float, days: float) -> None:
     def rate(s: float) -> float:
-        share = math.exp(-s / memory_s)
-        return recent_rate_per_s(count, observed * memory_s, memory_s, pseudo, lasting, share)
+        return day_rate_per_s(count, observed * DAY_S, lasting, day_share(s))
 
-    quiet_s = memories * memory_s
-    points = [memory_s * k for k in (0.01, 0.1, 1.0, 5.0) if memory_s * k < quiet_s]
+    quiet_s = days * DAY_S
+    points = [DAY_S * k for k in (0.01, 0.1, 1.0, 5.0) if DAY_S * k < quiet_s]
     integral, _ = quad(rate, 0.0, quiet_s, points=points or None, limit=400, epsabs=0.0, epsrel=1e-10)
-    found = recent_mass(count, observed * memory_s, memory_s, pseudo, lasting, quiet_s)
-    assert found == pytest.approx(integral, rel=1e-7, abs=1e-12)
+    assert day_mass(count, observed * DAY_S, lasting, quiet_s) == pytest.approx(integral, rel=1e-7, abs=1e-12)
 
 
 def test_the_mass_of_an_object_observed_for_long_has_no_singularity() -> None:
-    assert recent_mass(2.0, DAY_S, DAY_S, 1.0, 1 / DAY_S, DAY_S) == pytest.approx(
-        recent_mass(2.0, DAY_S * (1 - 1e-9), DAY_S, 1.0, 1 / DAY_S, DAY_S), rel=1e-8
+    assert day_mass(2.0, DAY_S, 1 / DAY_S, DAY_S) == pytest.approx(
+        day_mass(2.0, DAY_S * (1 - 1e-9), 1 / DAY_S, DAY_S), rel=1e-8
     )

@@ -3,20 +3,20 @@ import pytest
 from bestbefore.policies.models.hazard.forecast import (
     Profile,
     forecast_at,
+    group_share,
     hour_factor,
     smoothed,
     week_factor,
     weekend_share,
 )
-from bestbefore.policies.models.hazard.memory import memory_since, quiet_until, updated_at
+from bestbefore.policies.models.hazard.memory import memory_since, updated_at
 from bestbefore.policies.units import BINS, DAY_S, HOUR_S
-
-UNIFORM = [1 / BINS] * BINS
 
 
 def test_without_updates_all_experts_expect_the_prior_rate() -> None:
     forecast = forecast_at(memory_since(0.0), 0.0, 1 / HOUR_S)
     assert forecast[:4] == (1.0, 1.0, 1.0, pytest.approx(1 / HOUR_S))
+    assert not forecast.has_updates
 
 
 def test_quiet_time_lowers_the_rate_and_the_weight_of_the_expert_that_expected_most() -> None:
@@ -24,10 +24,10 @@ def test_quiet_time_lowers_the_rate_and_the_weight_of_the_expert_that_expected_m
     for i in range(1, 11):
         memory = updated_at(memory, DAY_S + 60.0 * i, DAY_S + 60.0 * i)
     soon, late = (forecast_at(memory, memory.at_s + quiet_s, 1 / DAY_S) for quiet_s in (0.0, 5 * HOUR_S))
-    assert soon.hours_weight == 1.0
-    assert late.hours_weight < soon.hours_weight
+    assert soon.gap_weight == 1.0
+    assert late.gap_weight < soon.gap_weight
     assert late.lasting_per_s < soon.lasting_per_s
-    assert late.hours_updates == quiet_until(memory, memory.at_s + 5 * HOUR_S).hours_updates
+    assert (late.law, late.age_s) == (soon.law, 5 * HOUR_S)
 
 
 def test_an_update_counts_by_half_in_its_own_hour_and_by_a_quarter_in_each_neighbour() -> None:
@@ -38,16 +38,17 @@ def test_an_update_counts_by_half_in_its_own_hour_and_by_a_quarter_in_each_neigh
 
 
 def test_the_profile_of_the_day_is_that_of_the_group_until_the_object_has_updates() -> None:
-    of_group = [0.0] * BINS
-    of_group[7] = 1.0
-    assert hour_factor(Profile([0.0] * BINS, of_group, 0.0, 2 / 7), 7, 4.0) == BINS
-    own = [1.0] * BINS
-    assert hour_factor(Profile(own, of_group, 24.0, 2 / 7), 7, 4.0) == pytest.approx(BINS * 5 / 28)
+    assert hour_factor(0.0, 0.0, 0.1, 4.0) == pytest.approx(2.4)
+    assert hour_factor(24.0, 1.0, 0.1, 4.0) == pytest.approx(BINS * 1.4 / 28)
 
 
 def test_the_factors_have_the_mean_one() -> None:
-    profile = Profile([float(k) for k in range(BINS)], UNIFORM, sum(range(BINS)), 0.4)
-    assert sum(hour_factor(profile, k, 8.0) for k in range(BINS)) / BINS == pytest.approx(1.0)
+    own, of_group = [float(k) for k in range(BINS)], [float(k % 5) for k in range(BINS)]
+    profile = Profile(own, of_group, sum(own), sum(of_group), 0.4)
+    shares = [group_share(profile, k) for k in range(BINS)]
+    assert sum(shares) == pytest.approx(1.0)
+    factors = [hour_factor(sum(own), smoothed(own, k), shares[k], 4.0) for k in range(BINS)]
+    assert sum(factors) / BINS == pytest.approx(1.0)
     assert sum(week_factor(profile, day * DAY_S) for day in range(7)) / 7 == pytest.approx(1.0)
 
 
