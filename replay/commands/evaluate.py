@@ -137,10 +137,21 @@ def command(
             click.echo("")
     if folder is not None:
         page = Page(NAME, made())
-        used = os.times()
-        spent = f"This took {sum(used[:4]) / 60:.1f} minutes of processor time, with {points} values of each parameter."
-        report.write(page, compared, words, spent)
+        report.write(page, compared, words, _spent(compared))
         click.echo(page.write(folder))
+
+
+def _spent(compared: Comparison) -> str:
+    """Say how much was replayed, and the processor time."""
+    minutes = sum(os.times()[:4]) / 60.0
+    points = len(compared.outcomes) * (sum(len(one.points) for one in compared.policies) + 1)
+    replayed = sum(outcome.replayed for outcome in compared.outcomes)
+    before = f"; {points - replayed:,} others were finished in earlier runs" if replayed < points else ""
+    most = max(len(one.points) for one in compared.policies)
+    return (
+        f"Parameters have up to {most} values. This run took {minutes:.1f} minutes of processor time for "
+        f"{counted(replayed, 'replay')}{before}."
+    )
 
 
 def _policies(specs: Sequence[str], points: int) -> list[Compared]:

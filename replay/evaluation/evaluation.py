@@ -48,6 +48,8 @@ class SettingResult:
     """The validations of the oracle, as a share of `cached`."""
     bounds: Mapping[float, float]
     """The offline bound at each stale rate, as a share of `cached`."""
+    replayed: int = 0
+    """The number of points that were not finished before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,7 @@ class _Replaying:
             bound.cached,
             _number(oracle[0], "validations") / cached,
             {rate: bound.validations(rate * bound.cached) / cached for rate in self.evaluation.stale_rates},
+            len(new),
         )
         return identity, new, outcome
 

@@ -32,9 +32,11 @@ def test_a_trace_is_evaluated_and_the_page_says_how(tmp_path: Path) -> None:
     assert "## All policies: the given trace" in page
     assert "1 other in which" in " ".join(page.split())
     assert result.stdout.splitlines()[-1] == str(tmp_path / f"{NAME}.md")
+    assert "minutes of processor time for 60 replays." in page
     kept = (tmp_path / f"{NAME}.jsonl").read_text()
     assert run(*given).stdout == result.stdout
     assert (tmp_path / f"{NAME}.jsonl").read_text() == kept
+    assert "for 0 replays; 60 others were finished in earlier runs." in (tmp_path / f"{NAME}.md").read_text()
 
 
 @pytest.mark.parametrize(
