@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 HOUR = 3600.0
 DAY = 86400.0
+PAIRED_EVERY = 2
+"""Of the paired trace one in so many objects is replayed: 129 of 265, with 75,000 of 296,000 requests."""
 EXCERPT_ORIGIN_S = 1706227200.0
 EXCERPT_TEST_START_S = 1706918400.0
 
@@ -140,5 +143,19 @@ def columns(trace: Trace) -> tuple[Updates, Requests]:
 
 
 @cache
-def recorded_trace(updates: Path, requests: Path) -> tuple[Updates, Requests]:
-    return files.read_updates(updates, pytest.fail), files.read_requests(requests, pytest.fail)
+def recorded_trace(updates: Path, requests: Path, every: int = 1) -> tuple[Updates, Requests]:
+    """The updates and requests of one in so many of the objects of two files."""
+    changed, asked = files.read_updates(updates, pytest.fail), files.read_requests(requests, pytest.fail)
+    if every == 1:
+        return changed, asked
+    of_changed, of_asked = (
+        np.array([crc32(name.encode()) % every == 0 for name in column.objects])[column.object_ids]
+        for column in (changed, asked)
+    )
+    return (
+        Updates.of(changed.times_s[of_changed], changed.object_ids[of_changed], changed.objects),
+        Requests.of(
+            asked.times_s[of_asked], asked.client_ids[of_asked], asked.object_ids[of_asked], asked.clients,
+            asked.objects,
+        ),
+    )

@@ -14,6 +14,7 @@ from drawn import (
     EXCERPT_TEST_START_S,
     HOUR,
     MORE_SPECS,
+    PAIRED_EVERY,
     SPECS,
     Trace,
     columns,
@@ -166,10 +167,10 @@ def test_on_random_traces(
         assert (which, by_loop(which, scenario, policy, stride)) == (which, expected)
 
 
-def check(updates: Path, requests: Path, spec: str, cache: Cache, grouping: Grouping) -> None:
+def check(updates: Path, requests: Path, spec: str, cache: Cache, grouping: Grouping, every: int = 1) -> None:
     scenario = Scenario.of(
-        *recorded_trace(updates, requests), origin_s=EXCERPT_ORIGIN_S, test_start_s=EXCERPT_TEST_START_S, cache=cache,
-        grouping=grouping, warn=pytest.fail,
+        *recorded_trace(updates, requests, every), origin_s=EXCERPT_ORIGIN_S, test_start_s=EXCERPT_TEST_START_S,
+        cache=cache, grouping=grouping, warn=pytest.fail,
     )
     policy = parse_spec(spec)
     expected = by_plain(scenario, policy)
@@ -196,4 +197,4 @@ def test_on_the_excerpt(spec: str, cache: Cache, grouping: Grouping, data: Path)
 )
 def test_on_the_paired_trace(spec: str, cache: Cache, traces: Path) -> None:
     paired = traces / "paired"
-    check(paired / "dev.updates.csv.gz", paired / "dev.requests.csv.gz", spec, cache, Grouping.ALL)
+    check(paired / "dev.updates.csv.gz", paired / "dev.requests.csv.gz", spec, cache, Grouping.ALL, PAIRED_EVERY)

@@ -13,6 +13,7 @@ from drawn import (
     EXCERPT_TEST_START_S,
     HOUR,
     MORE_SPECS,
+    PAIRED_EVERY,
     SPECS,
     Trace,
     columns,
@@ -141,10 +142,12 @@ def test_on_random_traces(
 
 
 @cache
-def recorded_scenario(updates: Path, requests: Path, cache: Cache, grouping: Grouping, warm: Warm) -> Scenario:
+def recorded_scenario(
+    updates: Path, requests: Path, cache: Cache, grouping: Grouping, warm: Warm, every: int = 1
+) -> Scenario:
     return Scenario.of(
-        *recorded_trace(updates, requests), origin_s=EXCERPT_ORIGIN_S, test_start_s=EXCERPT_TEST_START_S, cache=cache,
-        grouping=grouping, warm=warm, warn=pytest.fail,
+        *recorded_trace(updates, requests, every), origin_s=EXCERPT_ORIGIN_S, test_start_s=EXCERPT_TEST_START_S,
+        cache=cache, grouping=grouping, warm=warm, warn=pytest.fail,
     )
 
 
@@ -180,4 +183,4 @@ def test_on_the_excerpt(spec: str, cache: Cache, warm: Warm, data: Path) -> None
 )
 def test_on_the_paired_trace(spec: str, cache: Cache, warm: Warm, traces: Path) -> None:
     paths = traces / "paired" / "dev.updates.csv.gz", traces / "paired" / "dev.requests.csv.gz"
-    check(recorded_scenario(*paths, cache, Grouping.ALL, warm), spec)
+    check(recorded_scenario(*paths, cache, Grouping.ALL, warm, PAIRED_EVERY), spec)
