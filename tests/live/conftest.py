@@ -1,9 +1,11 @@
 """Real processes on loopback: the proxy as a user starts it, and origins that play recorded updates."""
 
 import bisect
+import itertools
 import os
 import queue
 import re
+import shutil
 import signal
 import socket
 import ssl
@@ -153,8 +155,20 @@ def bestbefore(preloaded: Preloaded) -> Callable[..., str]:
     return run
 
 
+@pytest.fixture(scope="session")
+def proxy_authorities(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders with a certificate authority each, in turn, so that proxies in one test have different ones.
+
+    Making one takes as long as all else at the start of a proxy. Proxies that are started in other ways make theirs.
+    """
+    folders = [tmp_path_factory.mktemp("proxy-authority") for _ in range(3)]
+    for folder in folders:
+        CertStore.from_store(folder, "mitmproxy", 2048)
+    return itertools.cycle(folders)
+
+
 @contextmanager
-def _starting(folder: Path, preloaded: Preloaded) -> Iterator[StartProxy]:
+def _starting(folder: Path, preloaded: Preloaded, authorities: Iterator[Path]) -> Iterator[StartProxy]:
     """Starts proxies; all that still run at the end are killed."""
     started: list[tuple[subprocess.Popen[str] | Forked, threading.Thread]] = []
 
@@ -174,6 +188,8 @@ def _starting(folder: Path, preloaded: Preloaded) -> Iterator[StartProxy]:
                 [*under, COMMAND, *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env
             )
         else:
+            if not state.exists():
+                shutil.copytree(next(authorities), state)  # with the rights of the folder, for its owner alone
             process = preloaded.start(command, env)
         lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         reader = threading.Thread(target=_pump, args=(process.stdout, lines), daemon=True)
@@ -201,15 +217,17 @@ def _starting(folder: Path, preloaded: Preloaded) -> Iterator[StartProxy]:
 
 
 @pytest.fixture
-def start_proxy(tmp_path: Path, preloaded: Preloaded) -> Iterator[StartProxy]:
+def start_proxy(
+    tmp_path: Path, preloaded: Preloaded, proxy_authorities: Iterator[Path]
+) -> Iterator[StartProxy]:
     """Starts proxies; all that still run at the end of the test are killed."""
-    with _starting(tmp_path, preloaded) as start:
+    with _starting(tmp_path, preloaded, proxy_authorities) as start:
         yield start
 
 
 @pytest.fixture(scope="module")
 def start_module_proxy(
-    tmp_path_factory: pytest.TempPathFactory, preloaded: Preloaded
+    tmp_path_factory: pytest.TempPathFactory, preloaded: Preloaded, proxy_authorities: Iterator[Path]
 ) -> Iterator[StartProxy]:
     """Starts proxies that all tests of a file share and leave as they are; each must end well."""
     started: list[Proxy] = []
@@ -218,7 +236,7 @@ def start_module_proxy(
         started.append(start(*options, state=tmp_path_factory.mktemp("shared") / "state", **further))
         return started[-1]
 
-    with _starting(tmp_path_factory.getbasetemp(), preloaded) as start:
+    with _starting(tmp_path_factory.getbasetemp(), preloaded, proxy_authorities) as start:
         yield start_one
         for proxy in started:
             assert proxy.stop() == 0
@@ -295,8 +313,8 @@ class Load:
 
     CLIENTS = 4
     OBJECTS = 4
-    PAUSE_S = 0.015
-    """Between two requests of a client: an object is asked for every 70 ms or so."""
+    PAUSE_S = 0.03
+    """Between two requests of a client: an object is asked for every 140 ms or so."""
 
     def __init__(self, url: str, port: int) -> None:
         """`url`: of the origin; `port`: of the proxy."""

@@ -1,9 +1,11 @@
 """The whole at work: a real proxy process learns from a real origin that plays recorded updates in compressed time."""
 
 import asyncio
+import re
+import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,8 @@ pytestmark = pytest.mark.live
 START_S = 1_706_227_200.0
 FACTOR = 60_000
 OBJECTS = ("/ipr/57", "/cft/86", "/legislators/247", "/ipr/285")
-DAYS_EACH_HALF = 6
+PATIENCE_S = 60.0
+DAYS_EACH_HALF = 4
 LAG_S = 3600.0
 
 
@@ -33,18 +36,39 @@ def synchronise(origin: Any, proxy: Any) -> None:
     origin.now = lambda: reached_s + FACTOR * (time.monotonic() - at)
 
 
+def twice(proxy: Any, url: str) -> Iterator[tuple[bytes, bytes]]:
+    """The heads and contents of the answers to two requests that are sent at once.
+
+    The second is looked up when the first is answered: on a busy machine, too, the copy is no older than that takes.
+    """
+    lines = f"GET {url} HTTP/1.1\r\nHost: {url.split('/')[2]}\r\n".encode()
+    with socket.create_connection(("127.0.0.1", proxy.port), PATIENCE_S) as client:
+        client.sendall(lines + b"\r\n" + lines + b"Connection: close\r\n\r\n")
+        with client.makefile("rb") as answers:
+            rest = answers.read()
+    while rest:
+        head, _, rest = rest.partition(b"\r\n\r\n")
+        length = re.search(rb"(?i)^content-length: *(\d+)", head, re.MULTILINE)
+        assert length is not None, head
+        yield head, rest[: int(length[1])]
+        rest = rest[int(length[1]) :]
+
+
 def browse(proxy: Any, origin: Any, days: float) -> Counter[str]:
     """A client that asks for all objects in turn for so many days of policy time; counts what it was told."""
     told: Counter[str] = Counter()
-    until_s = origin.now() + days * 86400
-    while origin.now() < until_s:
-        for path in (path for path in OBJECTS for _ in range(2)):  # the second at once: many are hits
-            got = proxy.get(origin.url + path)
-            assert got.status == 200
-            assert got.body.startswith(f"{path} version ".encode())
-            told["hits" if got.is_hit else "contacts"] += 1
-            told["304" if "fwd-status=304" in got.cache_status else "other"] += 1
-        time.sleep(0.005)  # a pause between two looks, as clients make: 5 minutes of policy time
+    until_s, end = origin.now() + days * 86400, time.monotonic() + PATIENCE_S
+    # Copies age by a minute in each millisecond, and a busy machine lets the proxy wait for some dozens at times.
+    while origin.now() < until_s or (not told["hits"] and time.monotonic() < end):
+        for path in OBJECTS:
+            answers = list(twice(proxy, origin.url + path))
+            assert len(answers) == 2
+            for head, content in answers:
+                assert head.startswith(b"HTTP/1.1 200 ")
+                assert content.startswith(f"{path} version ".encode())
+                told["hits" if b"; hit" in head else "contacts"] += 1
+                told["304" if b"fwd-status=304" in head else "other"] += 1
+        time.sleep(0.02)  # a pause between two looks, as clients make: 20 minutes of policy time
     return told
 
 
@@ -91,7 +115,6 @@ def test_it_caches_validates_learns_and_remembers_across_a_restart(
     assert len(contacts) > before_restart > len(OBJECTS)
     assert told["contacts"] == len(contacts), "a hit never contacts the origin, all else does once"
     assert told["304"] == sum(contact.status == 304 for contact in contacts) > 0
-    # Four in ten on an idle machine, fewer on a busy one: in each millisecond of waiting copies age by a minute.
     assert told["hits"] > 0
     for path in OBJECTS:
         later = [contact for contact in contacts if contact.path == path][1:]
