@@ -1,9 +1,8 @@
 """Options that name a store, and its opening, for commands on the store of a proxy."""
 
-import logging
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from bestbefore.addon.store.backend.interface import (
     UnavailableError,
     UnwritableError,
 )
-from bestbefore.addon.store.cache import notices
+from bestbefore.addon.store.cache.notices import silenced
 from bestbefore.addon.store.cache.tombstones import matcher, names_one
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
@@ -64,7 +63,7 @@ async def open_configured_store(config: Config, clock: Clock) -> AsyncIterator[S
     Raises InputError and ClickException, also for errors of the store while it is open.
     """
     try:
-        with _quiet(notices.log):  # what it would say of a store that is down is for a proxy
+        with silenced():  # what it would say of a store that is down is for a proxy
             store = await open_store(
                 config.settings.store,
                 clock=clock,
@@ -86,16 +85,6 @@ async def open_configured_store(config: Config, clock: Clock) -> AsyncIterator[S
         raise click.ClickException(str(error)) from None
     except UnwritableError as error:
         raise click.ClickException(f"the store refuses to write: {error}") from None
-
-
-@contextmanager
-def _quiet(logger: logging.Logger) -> Iterator[None]:
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 def parse_objects(text: str) -> str:

@@ -3,15 +3,14 @@
 The live proxy goes on while its store is down; the counts of a replay must include the store's effect.
 """
 
-import logging
 import tempfile
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.store.backend.interface import StoreUnusableError
-from bestbefore.addon.store.cache.notices import log
+from bestbefore.addon.store.cache.notices import silenced
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
 from bestbefore.addon.store_status import StoreStatus
@@ -30,7 +29,7 @@ MOST_PENDING = 10_000
 @asynccontextmanager
 async def temporary_store(clock: ManualClock) -> AsyncGenerator[Store]:
     """Start a store and remove it with its files at the end. Raises PlayError if it does not start."""
-    with tempfile.TemporaryDirectory(prefix="bestbefore-") as folder, _quiet(log):
+    with tempfile.TemporaryDirectory(prefix="bestbefore-") as folder, silenced():
         try:
             store = await open_store(
                 "embedded",
@@ -50,17 +49,6 @@ async def temporary_store(clock: ManualClock) -> AsyncGenerator[Store]:
             yield store
         finally:
             await store.close()
-
-
-@contextmanager
-def _quiet(logger: logging.Logger) -> Iterator[None]:
-    """Silence the warnings of the store, since its failure ends the replay with an error anyway."""
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 async def flush_if_behind(store: Store) -> None:

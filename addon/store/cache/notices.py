@@ -1,6 +1,8 @@
 """Messages about conditions, logged once when a condition begins and once when it ends."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 log = logging.getLogger("bestbefore.store")
 
@@ -25,3 +27,14 @@ class Notices:
 
     def active(self) -> frozenset[str]:
         return frozenset(self._active)
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Log no warnings of the store: its caller reports errors itself."""
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(level)

@@ -1,6 +1,6 @@
 """Each condition is said once when it begins, and once when it has ended."""
 
-from bestbefore.addon.store.cache.notices import Notices
+from bestbefore.addon.store.cache.notices import Notices, silenced
 
 
 def test_a_condition_is_said_at_its_begin_and_at_its_end(logged):
@@ -13,3 +13,11 @@ def test_a_condition_is_said_at_its_begin_and_at_its_end(logged):
         notices.end("full", "has ended")
     notices.begin("full", "begins again")
     assert logged() == ["begins", "has ended", "begins again"]
+
+
+def test_what_reports_errors_itself_logs_no_condition(logged):
+    notices = Notices()
+    with silenced():
+        notices.begin("down", "not logged")
+    notices.end("down", "has ended")
+    assert logged() == ["has ended"]
