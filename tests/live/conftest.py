@@ -481,17 +481,20 @@ class Server(ThreadingHTTPServer):
                 connection.shutdown(socket.SHUT_RDWR)
 
 
+Serve = Callable[[socket.socket, Callable[[socket.socket], object], Path | None], None]
+
+
 @pytest.fixture
-def start_raw_origin() -> Iterator[Callable[..., str]]:
-    """Starts origins that answer each request with the same bytes and close, with a certificate over TLS."""
+def serve_each() -> Iterator[Serve]:
+    """Lets a function talk on each connection to a server, one at a time, until the test ends; over TLS as localhost
+    if it is given the file of a certificate."""
     servers: list[socket.socket] = []
 
-    def start(answer: bytes, certificate: Path | None = None) -> str:
-        server = socket.create_server(("127.0.0.1", 0))
+    def start(server: socket.socket, talk: Callable[[socket.socket], object], certificate: Path | None) -> None:
+        servers.append(server)
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         if certificate is not None:
             context.load_cert_chain(certificate)
-        servers.append(server)
 
         def begun(accepted: socket.socket) -> socket.socket:
             return accepted if certificate is None else context.wrap_socket(accepted, server_side=True)
@@ -501,18 +504,32 @@ def start_raw_origin() -> Iterator[Callable[..., str]]:
                 while True:
                     accepted, _ = server.accept()
                     with accepted, suppress(OSError), begun(accepted) as connection:
-                        connection.recv(65536)
-                        connection.sendall(answer)
+                        talk(connection)
 
         threading.Thread(target=serve, daemon=True).start()
-        host = "http://127.0.0.1" if certificate is None else "https://localhost"
-        return f"{host}:{server.getsockname()[1]}"
 
     yield start
     for server in servers:
         with suppress(OSError):
             server.shutdown(socket.SHUT_RDWR)
         server.close()
+
+
+@pytest.fixture
+def start_raw_origin(serve_each: Serve) -> Callable[..., str]:
+    """Starts origins that answer each request with the same bytes and close, with a certificate over TLS."""
+
+    def start(answer: bytes, certificate: Path | None = None) -> str:
+        def talk(connection: socket.socket) -> None:
+            connection.recv(65536)
+            connection.sendall(answer)
+
+        server = socket.create_server(("127.0.0.1", 0))
+        serve_each(server, talk, certificate)
+        host = "http://127.0.0.1" if certificate is None else "https://localhost"
+        return f"{host}:{server.getsockname()[1]}"
+
+    return start
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,9 @@
 
 import socket
 import ssl
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, closing
 from typing import Any
 
 import pytest
@@ -19,38 +18,21 @@ BANNER = b"220 mail.example ESMTP\r\n"
 
 
 @pytest.fixture
-def mail() -> Iterator[Callable[[int], int]]:
+def mail(serve_each: Callable[..., None]) -> Callable[..., int]:
     """Starts servers that greet, within TLS if they are given a certificate, and echo what they get; gives the port."""
-    servers: list[socket.socket] = []
+
+    def talk(connection: socket.socket) -> None:
+        connection.sendall(BANNER)
+        while data := connection.recv(65536):
+            connection.sendall(b"250 " + data)
 
     def start(port: int = 0, certificate: Any = None) -> int:
         server = socket.create_server(("127.0.0.2" if certificate is None else "127.0.0.1", port))
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        if certificate is not None:
-            context.load_cert_chain(certificate)
-        servers.append(server)
-
-        def begun(accepted: socket.socket) -> socket.socket:
-            return accepted if certificate is None else context.wrap_socket(accepted, server_side=True)
-
-        def serve() -> None:
-            with suppress(OSError):
-                while True:
-                    accepted, _ = server.accept()
-                    with accepted, suppress(OSError), begun(accepted) as connection:
-                        connection.sendall(BANNER)
-                        while data := connection.recv(65536):
-                            connection.sendall(b"250 " + data)
-
-        threading.Thread(target=serve, daemon=True).start()
+        serve_each(server, talk, certificate)
         found: int = server.getsockname()[1]
         return found
 
-    yield start
-    for server in servers:
-        with suppress(OSError):
-            server.shutdown(socket.SHUT_RDWR)
-        server.close()
+    return start
 
 
 def tunnel(proxy: Any, host: str, port: int) -> socket.socket:

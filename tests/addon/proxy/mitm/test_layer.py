@@ -17,12 +17,11 @@ from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode
 
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.interim import Interim
-from bestbefore.addon.proxy.limits import DEFAULT_LIMITS
 from bestbefore.addon.proxy.mitm.bounds import HEAD_BYTES
 from bestbefore.addon.proxy.mitm.layer import MERGED_BYTES, CachingHttpLayer, _merged, install
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
-from bestbefore.addon.proxy.tunnels.first_speaker import Expected
 from bestbefore.addon.rfc9111.message import Fields, Head
+from tests.addon.proxy.mitm.fixed_gateway import FixedGateway
 
 
 async def content(error: Exception | None) -> AsyncGenerator[bytes]:
@@ -31,10 +30,8 @@ async def content(error: Exception | None) -> AsyncGenerator[bytes]:
         raise error
 
 
-class Gateway:
+class Gateway(FixedGateway):
     """Gives one answer, whose content comes in pieces and may end in an error."""
-
-    uses_hooks = False
 
     def __init__(self, error: Exception | None, *before: Head) -> None:
         self.before = before
@@ -47,48 +44,15 @@ class Gateway:
             Head(200, Fields()), chunks=content(error), sent=lambda size, complete: self.ends.append((size, complete))
         )
 
-    limits = DEFAULT_LIMITS
-
-    def handles(self, *_: Any, **__: Any) -> bool:
-        return True
-
-    def refusal(self, *_: Any) -> None:
-        return None
-
     def refuse(self, request: Any, _client: Any, status: int, detail: str) -> Answer:
         self.refused.append((request.target.path, status, detail))
         return Answer(Head(status, Fields()))
-
-    def decide(self, request: Any, _client: Any, _started_s: float | None = None) -> Any:
-        """Nothing: it hands the request on."""
-        return request
 
     async def answer(self, request: Any, interim: Interim, _upload: Any) -> Answer:
         self.asked.append(request.target.path)
         for head in self.before:
             interim(head)
         return self.given
-
-    def expected(self, _host: str, _port: int) -> Expected:
-        return Expected(None)
-
-    async def drained(self, _: Any) -> None:
-        """It takes everything."""
-
-    def set_reading(self, *_: Any, **__: Any) -> None:
-        """Nothing waits."""
-
-    def disconnect(self, _: Any) -> None:
-        """Nothing is connected."""
-
-    def share_bytes(self) -> int:
-        return 1 << 20
-
-    def now(self) -> float:
-        return 0.0
-
-    def monotonic(self) -> float:
-        return 0.0
 
 
 def asked(

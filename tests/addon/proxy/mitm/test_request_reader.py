@@ -19,7 +19,7 @@ def server(context: Context) -> StrictHttp1Server:
 
 
 def feed(server: StrictHttp1Server, *pieces: bytes) -> Read:
-    """What the layer above is told, and what the client is sent."""
+    """What the layer above receives, and what the client is sent."""
     found: list[object] = []
     sent = b""
     for piece in pieces:

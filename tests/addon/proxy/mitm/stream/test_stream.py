@@ -13,25 +13,21 @@ from mitmproxy.test import tutils
 
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.interim import Interim
-from bestbefore.addon.proxy.limits import DEFAULT_LIMITS
 from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
 from bestbefore.addon.proxy.mitm.stream.sending import PIECE_BYTES, WHOLE_BYTES
 from bestbefore.addon.proxy.mitm.stream.stream import ANSWERED_HERE, _announced_length
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
 from bestbefore.addon.proxy.origin.upload import Upload
-from bestbefore.addon.proxy.tunnels.first_speaker import Expected
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
+from tests.addon.proxy.mitm.fixed_gateway import FixedGateway
 
 HELLO = b"hello"
 
 
-class Gateway:
-    """Answers each request with what was given to it, when it has read as much of its content as it is told."""
-
-    limits = DEFAULT_LIMITS
+class Gateway(FixedGateway):
+    """Answers each request with what was given to it, when it has read all of its content or, unless `reads`, none."""
 
     def __init__(self, status: int = 200, body: bytes = HELLO, *lines: tuple[str, str], reads: bool = True) -> None:
-        self.uses_hooks = False
         self.head, self.body, self.reads = Head(status, Fields(lines)), body, reads
         self.malformed: int | None = None
         self.asked = list[str]()
@@ -40,17 +36,8 @@ class Gateway:
         self.lengths = list[int | None]()
         self.ends = list[tuple[int, bool]]()
 
-    def handles(self, *_: Any, **__: Any) -> bool:
-        return True
-
     def refusal(self, request: Request, *_: Any) -> Answer | None:
         return None if self.malformed is None else Answer(Head(self.malformed, Fields()))
-
-    def refuse(self, _request: Request, _client: Any, status: int, detail: str) -> Answer:
-        return Answer(Head(status, Fields([("Detail", detail)])))
-
-    def decide(self, request: Any, _client: Any, _started_s: float | None = None) -> Any:
-        return request
 
     async def answer(self, request: Any, _interim: Interim, upload: Upload | None) -> Answer:
         self.asked.append(request.target.url)
@@ -59,27 +46,6 @@ class Gateway:
             if self.reads:
                 self.content += [piece async for piece in upload.chunks(5.0)]
         return Answer(self.head, self.body, sent=lambda size, complete: self.ends.append((size, complete)))
-
-    def expected(self, _host: str, _port: int) -> Expected:
-        return Expected(None)
-
-    async def drained(self, _: Any) -> None:
-        """It takes everything."""
-
-    def set_reading(self, *_: Any, **__: Any) -> None:
-        """Nothing waits."""
-
-    def disconnect(self, _: Any) -> None:
-        """Not within a test."""
-
-    def share_bytes(self) -> int:
-        return 1 << 20
-
-    def now(self) -> float:
-        return 0.0
-
-    def monotonic(self) -> float:
-        return 0.0
 
 
 class Sent:
