@@ -1,6 +1,6 @@
 """The policies and traces on which each engine is held to the plain one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -105,9 +105,18 @@ def fast_or_slow(specs: Sequence[str]) -> list[Any]:
     return parameters
 
 
-def compiled(specs: Sequence[str]) -> list[Any]:
-    """The parameters `spec` of a test of what is compiled."""
-    return [pytest.param(spec, marks=() if spec in COMPILED_SPECS else pytest.mark.slow) for spec in specs]
+def compiled(specs: Sequence[str], settings: Iterable[tuple[Any, Any]]) -> list[Any]:
+    """The parameters of a test of what is compiled: a policy, in two settings.
+
+    The few policies of the fast tests come in each combination, the others in every other one: random traces are
+    replayed in all.
+    """
+    every = list(settings)
+    return [
+        pytest.param(spec, *pair, marks=() if spec in COMPILED_SPECS else pytest.mark.slow)
+        for number, spec in enumerate(specs)
+        for pair in (every if spec in COMPILED_SPECS else every[number % 2 :: 2])
+    ]
 
 Trace = tuple[list[tuple[float, str]], list[tuple[float, str, str]]]
 """(time, object) of updates and (time, client, object) of requests, in any order."""

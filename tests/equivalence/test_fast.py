@@ -1,5 +1,6 @@
 """The fast engine decides what the plain engine decides: each expiry is the same number, and so are the counts."""
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -180,9 +181,10 @@ def check(updates: Path, requests: Path, spec: str, cache: Cache, grouping: Grou
     assert counts == expected[0]
 
 
-@pytest.mark.parametrize("grouping", [Grouping.ALL, Grouping.PREFIX])
-@pytest.mark.parametrize("cache", Cache)
-@pytest.mark.parametrize("spec", compiled(SPECS))
+@pytest.mark.parametrize(
+    ("spec", "cache", "grouping"),
+    compiled(SPECS, itertools.product(Cache, [Grouping.ALL, Grouping.PREFIX])),
+)
 def test_on_the_excerpt(spec: str, cache: Cache, grouping: Grouping, data: Path) -> None:
     check(data / "excerpt.updates.csv", data / "excerpt.requests.csv.gz", spec, cache, grouping)
 

@@ -1,5 +1,6 @@
 """With observed histories, too, the fast engine decides what the plain one decides: the same number at each contact."""
 
+import itertools
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -159,9 +160,7 @@ def check(scenario: Scenario, spec: str) -> None:
     assert counts == expected[0]
 
 
-@pytest.mark.parametrize("warm", Warm)
-@pytest.mark.parametrize("cache", Cache)
-@pytest.mark.parametrize("spec", compiled(PAST_SPECS))
+@pytest.mark.parametrize(("spec", "cache", "warm"), compiled(PAST_SPECS, itertools.product(Cache, Warm)))
 def test_on_the_excerpt(spec: str, cache: Cache, warm: Warm, data: Path) -> None:
     grouping = Grouping.PREFIX if warm is Warm.COMPLETE else Grouping.ALL
     paths = data / "excerpt.updates.csv", data / "excerpt.requests.csv.gz"

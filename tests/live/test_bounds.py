@@ -21,7 +21,7 @@ from bestbefore.addon.proxy.tunnels.first_speaker import KNOWN_SILENCE_S
 pytestmark = pytest.mark.live
 
 MIB = 1 << 20
-LARGE_BYTES = 120 * MIB
+LARGE_BYTES = 80 * MIB
 PATIENCE_S = 200.0
 """For what is large to pass: a slow machine may take a minute."""
 MAX_BUFFERED_BYTES = 48 * MIB
