@@ -89,7 +89,7 @@ _PORTS = itertools.count(20_000 + 2_000 * int(os.environ.get("PYTEST_XDIST_WORKE
 
 
 def _free_port() -> int:
-    """A TCP port that was free a moment ago, and that nobody is likely to take before it is used.
+    """A TCP port that was free a moment ago, and that is unlikely to be taken before it is used.
 
     For other tests that run on this machine it stays taken: by its UDP port, until this process ends.
     """
@@ -106,7 +106,7 @@ def _free_port() -> int:
 
 @pytest.fixture(scope="session")
 def free_port() -> Callable[[], int]:
-    """Finds TCP ports of 127.0.0.1 that nobody is likely to take before they are used."""
+    """Finds TCP ports of 127.0.0.1 that are unlikely to be taken before they are used."""
     return _free_port
 
 

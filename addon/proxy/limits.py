@@ -7,7 +7,7 @@ from bestbefore.addon.config.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class TimeLimits:
-    """The time limits, with the defaults of the configuration. Each is applied anew to each head or read."""
+    """The time limits, with the defaults of the configuration. Each applies to each head or read by itself."""
 
     connect_s: float = 10.0
     """For connecting to an origin, including TLS."""

@@ -17,7 +17,7 @@ MINUTES_MEMORY_S = 1200.0
 BURST_GAP_S = 60.0
 """The longest time between two requests of a burst."""
 PRIOR_PER_S = 6.0 / DAY_S
-"""The rate of requests of a copy that nobody has asked for yet."""
+"""The rate of requests of a copy that was not requested yet."""
 DAY_PSEUDO = 1.0
 """The requests at the prior rate that are added to those of a day."""
 MINUTES_PSEUDO = 0.3

@@ -1,4 +1,4 @@
-"""The counts of measured runs, kept in docs/results/conformance.json and told by docs/results/conformance.md."""
+"""The counts of measured runs, kept in docs/results/conformance.json and shown in docs/results/conformance.md."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def share(tests: Iterable[Ended], kind: str) -> str:
 
 
 def record(runs: Mapping[str, Mapping[str, Ended]], suite_version: str, ours: set[str]) -> None:
-    """Add runs to the counts, in place of earlier ones of the same name, and write the page anew."""
+    """Add runs to the counts, in place of earlier ones of the same name, and rewrite the page."""
     kept: dict[str, Any] = json.loads(_COUNTS.read_text()) if _COUNTS.exists() else {}
     for name, tests in runs.items():
         groups = dict.fromkeys(test.group for test in tests.values())

@@ -64,7 +64,7 @@ class AnyOrigin(Protocol):
     records: set[Record]
 
     def settled(self, judge: "Judge") -> None:
-        """All is quiet: the judge may be told of what is known only now."""
+        """All is quiet: the judge may be given what is known only now."""
 
 
 class Judge:

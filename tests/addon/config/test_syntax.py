@@ -1,4 +1,4 @@
-"""What a user is told of a line that is no TOML."""
+"""The message about a line that is no TOML."""
 
 import tomllib
 

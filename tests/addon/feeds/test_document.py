@@ -1,4 +1,4 @@
-"""Names that are told apart, and how many items are looked at."""
+"""Names that are distinguished, and how many items are looked at."""
 
 from bestbefore.addon.feeds.document import MAX_ITEMS, Document, Item, digest, with_distinct_names
 

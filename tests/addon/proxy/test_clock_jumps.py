@@ -103,7 +103,7 @@ async def get(exchanges: Exchanges, path: str) -> tuple[Head, bytes]:
 
 
 async def browse(exchanges: Exchanges, world: World, days: float, paths: Sequence[str] = PATHS) -> None:
-    """Ask for everything every half hour. Whatever the clock says, nobody is told of a negative age."""
+    """Ask for everything every half hour. Whatever the clock says, no client gets a negative age."""
     until_s = world.true_s + days * DAY_S
     while world.true_s < until_s:
         for path in paths:

@@ -1,4 +1,4 @@
-"""mitmproxy's addons are imported one by one, and its package stays whole for whoever imports it otherwise."""
+"""mitmproxy's addons are imported one by one, and its package stays whole for other imports."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Proxies whose clocks differ, on one store: a purge holds in each, whoever does it, and whoever has stored."""
+"""Proxies whose clocks differ, on one store: a purge holds in each, whichever purges, and whichever has stored."""
 
 import asyncio
 import time

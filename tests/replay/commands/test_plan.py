@@ -206,7 +206,7 @@ def opened_with(process: subprocess.Popen[bytes], pipe: Path) -> TextIO:
     while True:
         try:
             return os.fdopen(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK), "w")
-        except OSError:  # nobody reads it
+        except OSError:  # it is not read
             assert process.poll() is None
         time.sleep(0.005)
 
@@ -214,7 +214,7 @@ def opened_with(process: subprocess.Popen[bytes], pipe: Path) -> TextIO:
 def test_an_interrupted_plan_leaves_nothing(
     folder: Path, start_process: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
-    """It waits for its objects in a pipe that nobody fills."""
+    """It waits for its objects in a pipe that stays empty."""
     os.mkfifo(folder / "pipe.csv")
     command = [Path(sys.executable).parent / "bestbefore", "plan", "--objects", "pipe.csv", "--budget", "5",
                "--objective", "age", "--out", "p.csv"]

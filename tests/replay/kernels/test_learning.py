@@ -86,7 +86,7 @@ def test_contacts_teach_what_they_teach_the_proxy(
                 check(truth, learnt, OBJECTS.index(name), t, *known.contact(name, t))
 
 
-# Nobody looked between 300 and 700, so that of 400 and 600 only the later one is ever known.
+# There is no contact between 300 and 700, so that of 400 and 600 only the later one is ever known.
 REAL = [(t, "g/a") for t in (100.0, 250.0, 400.0, 600.0, 900.0)]
 
 

@@ -55,7 +55,7 @@ RESULTS = [result("ttl:alpha=0.1", 1, 30), result("ttl:alpha=0.4", 9, 10), resul
 
 
 def test_the_table_has_a_line_for_each_result_and_marks_the_best() -> None:
-    """The oracle is no rival, and what all have in common is told once."""
+    """The oracle is no rival, and what all have in common is shown once."""
     shown = Page(page(RESULTS, {}))
     rows = [[cell.split() for cell in row] for row in shown.tables[-1]]
     assert rows == [

@@ -26,7 +26,7 @@ def requests(rows: list[tuple[float, str]]) -> Requests:
     return Requests.of(np.array([t for t, _ in rows]), np.zeros_like(ids), ids, ("x",), names)
 
 
-# Nobody looked between 300 and 700, so that of 400 and 600 only the later one is ever known.
+# There is no contact between 300 and 700, so that of 400 and 600 only the later one is ever known.
 REAL = [100.0, 250.0, 400.0, 600.0, 900.0]
 
 

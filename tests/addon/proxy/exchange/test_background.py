@@ -1,4 +1,4 @@
-"""Tasks that nobody awaits."""
+"""Tasks that are not awaited."""
 
 import asyncio
 

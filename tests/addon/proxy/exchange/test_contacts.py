@@ -115,7 +115,7 @@ async def ended(asked: Exchanges) -> None:
     going_on = set(asked._background.running)
     _, pending = await asyncio.wait(going_on, timeout=PATIENCE_S) if going_on else (going_on, set())
     assert pending == set()
-    await asyncio.sleep(0)  # what is told of its end
+    await asyncio.sleep(0)  # what is recorded of its end
     await asked.close()
 
 
@@ -337,7 +337,7 @@ class Played:
 
 
 async def played(*answers: tuple[int, list[tuple[str, str]], bytes]) -> tuple[list[Answered], Played, Record]:
-    """What is told of one request every ten minutes, the origin, and what is known of the object in the end."""
+    """What is recorded of one request every ten minutes, the origin, and what is known of the object in the end."""
     clock, told = ManualClock(NOW_S), list[Answered]()
     origin = Played(clock, *answers)
     store = await open_memory_store(clock=clock)

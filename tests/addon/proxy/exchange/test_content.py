@@ -44,7 +44,7 @@ async def test_what_is_large_is_in_a_file_although_there_is_room(tmp_path: Path)
     assert budget.file_bytes == content.size == len(body)
     del content
     assert budget.file_bytes == 0
-    assert len(body.read_all()) == len(body), "whoever has it can read it on"
+    assert len(body.read_all()) == len(body), "a reader that has it can read on"
     assert budget.files == 1
     del body
     async with asyncio.timeout(5.0):  # the thread that read it last may be a moment behind

@@ -26,7 +26,7 @@ URL = "http://example.org/page"
 
 
 class Origin:
-    """Answers, unless it is down, with a page that nobody may store."""
+    """Answers, unless it is down, with a page that may not be stored."""
 
     def __init__(self) -> None:
         self.is_down = False

@@ -89,7 +89,7 @@ async def test_interim_responses_come_before_the_answer() -> None:
     async with an_origin() as origin, answering(answer) as url:
         fetched = await origin.fetch(Request("GET", Target.parse(url + "/")), interim=told.append)
         content = b"".join([chunk async for chunk in fetched.chunks])
-        assert (await fetch(origin, url))[0].status == 200  # nobody is told of these
+        assert (await fetch(origin, url))[0].status == 200  # interim responses are ignored
     assert (fetched.head.status, content) == (200, b"ok")
     assert told == [Head(103, Fields([("Link", "</a>"), ("Link", "</b>")]), "Early Hints")]
 

@@ -1,4 +1,4 @@
-"""What users are told of a connection that failed: sentences, and nothing of Python's."""
+"""The messages about a connection that failed: sentences, and nothing of Python's."""
 
 import errno
 import socket

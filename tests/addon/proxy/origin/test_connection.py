@@ -216,7 +216,7 @@ async def test_content_is_sent_in_its_frame(length: int | None, sent: bytes) -> 
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"])
 async def test_a_client_that_leaves_after_its_content_ends_the_exchange(answer: bytes) -> None:
-    """Nobody else waits for the answer."""
+    """No other client waits for the answer."""
     async with connected(answering(answer, then_s=5.0)) as connection:
         one, upload = exchange(connection), Upload(2)
         upload.feed(b"ok")

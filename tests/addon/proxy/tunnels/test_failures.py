@@ -1,4 +1,4 @@
-"""What a client is told when it gets no tunnel."""
+"""The response to a client that gets no tunnel."""
 
 import pytest
 

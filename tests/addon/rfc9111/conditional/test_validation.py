@@ -83,7 +83,7 @@ def test_a_304_is_about_the_copies_whose_validator_it_bears(
     answer: list[str],
     found: list[int],
 ) -> None:
-    # A different moment each, so that copies alike in all else can be told apart.
+    # A different moment each, so that copies alike in all else can be distinguished.
     candidates = [replace(stored(*lines), stored_s=float(at)) for at, lines in enumerate(copies)]
     assert [copy.stored_s for copy in confirmed(response(*answer, status=304), candidates)] == found
 

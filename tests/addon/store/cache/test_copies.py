@@ -156,7 +156,7 @@ async def test_what_is_measured_and_written_since_is_bounded(copy_of):
         copies.put(copy_of(f"{URL}/{i}", bytes(40_000)), bytes(40_000))
         await copies.write(backend)
     assert (len(backend.puts), copies.refused) == (3, 2)
-    backend.size_bytes = 50_000  # measured anew
+    backend.size_bytes = 50_000  # measured again
     copies.put(copy_of(URL), b"hello")
     await copies.write(backend)
     assert len(backend.puts) == 4

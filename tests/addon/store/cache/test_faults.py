@@ -1,4 +1,4 @@
-"""Single faults are counted, told once a minute, and stop nothing."""
+"""Single faults are counted, logged once a minute, and stop nothing."""
 
 import pytest
 

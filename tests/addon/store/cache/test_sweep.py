@@ -1,4 +1,4 @@
-"""What nobody touched is forgotten, with what it gave the counts of its group."""
+"""What was not contacted is forgotten, with what it gave the counts of its group."""
 
 import pytest
 

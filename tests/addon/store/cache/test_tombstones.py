@@ -106,7 +106,7 @@ def test_they_are_let_go_of_after_a_day_and_when_the_clock_was_set_back():
 
 
 class PlayedAnswer:
-    """A backend that is told of tombstones."""
+    """A backend that receives tombstones."""
 
     def __init__(self):
         self.tombstones = []

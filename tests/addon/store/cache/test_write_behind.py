@@ -15,7 +15,7 @@ from bestbefore.addon.store.cache.write_behind import WriteBehind, any_of
 
 
 class Part:
-    """Something that waits, and fails to be written as often as told."""
+    """Something that waits, and fails to be written a given number of times."""
 
     def __init__(self, *errors):
         self.waiting = 3

@@ -27,7 +27,7 @@ STALE = ("Cache-Control", "max-age=0")
 
 
 class Origin:
-    """Answers all requests that wait when it is told to, and counts them."""
+    """Answers all requests that wait on a signal, and counts them."""
 
     def __init__(self, clock: ManualClock) -> None:
         self._clock = clock
