@@ -11,7 +11,7 @@ import numpy as np
 
 from bestbefore.policies.models.hazard.clock import is_weekend
 from bestbefore.policies.models.intensity import HOURLY_S
-from bestbefore.policies.models.member_rates import NAT, MemberRates
+from bestbefore.policies.models.member_rates import LEAST_OBSERVED_S, NAT, MemberRates
 from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 
 LEVEL_0 = 0.5
@@ -25,7 +25,8 @@ def level(updates: int) -> int:
 
 def rate_of_levels_per_s(levels: int, members: int, member_hours: float) -> float:
     """The geometric mean of the rates of members, from the sum of their `level`; see `Group.rate_per_s`."""
-    return math.exp(levels / (NAT * members)) * LEVEL_0 * members / (member_hours * HOUR_S)
+    observed_s = max(member_hours * HOUR_S / members, LEAST_OBSERVED_S)
+    return math.exp(levels / (NAT * members)) * LEVEL_0 / observed_s
 
 
 @dataclass(frozen=True, slots=True)

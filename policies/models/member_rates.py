@@ -11,6 +11,8 @@ from bestbefore.policies.units import DAY_S
 
 NAT = 1_000_000
 """One nat, in micro-nats."""
+LEAST_OBSERVED_S = 600.0
+"""A member counts as observed for at least this time: two contacts within seconds show no rate of several a minute."""
 LEAST_INTERVAL_S = 1.0
 """The least mean interval between updates that a member contributes."""
 
@@ -48,4 +50,5 @@ def log_interval_micronats(updates: int, observed_s: float) -> int:
 
     Half an update is added, so that a member without updates has an interval too.
     """
-    return round(NAT * math.log(max(observed_s / (updates + 0.5), LEAST_INTERVAL_S)))
+    interval_s = max(observed_s, LEAST_OBSERVED_S) / (updates + 0.5)
+    return round(NAT * math.log(max(interval_s, LEAST_INTERVAL_S)))

@@ -15,6 +15,7 @@ from bestbefore.addon.engine.update import Update
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Fields
 from bestbefore.addon.store.backend.interface import KeptCopy, Tombstone
+from bestbefore.policies.models.hazard.memory import UpdateMemory
 
 
 class UnreadableError(ValueError):
@@ -89,7 +90,7 @@ def _wire_field(f: "dataclasses.Field[Any]", wire_type: Any) -> tuple[str, Any] 
 
 
 # Most updates are exact: one number instead of two, since a record may hold a thousand and is written at each contact.
-_records = _Codec(Record, updates=tuple[float | tuple[float, float], ...])
+_records = _Codec(Record, updates=tuple[float | tuple[float, float], ...], memory=tuple[float, ...] | None)
 _copies = _Codec(Copy, beside=["applied", "heard"])  # `heard`: what earlier versions wrote
 _tombstones = _Codec(Tombstone)
 
@@ -112,4 +113,6 @@ def decode_record(encoded: bytes) -> Record:
     """Decode a record. Raises UnreadableError."""
     parts = _records.parts(encoded)
     updates = (Update(u, u) if isinstance(u, float) else Update(*u) for u in parts.pop("updates"))
-    return Record(**parts, updates=tuple(updates))
+    memory = parts.pop("memory") or ()
+    is_ours = len(memory) == len(UpdateMemory._fields)  # else another version wrote it: it is made again
+    return Record(**parts, updates=tuple(updates), memory=UpdateMemory(*memory) if is_ours else None)

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bestbefore.policies.models.member_rates import MemberRates, log_interval_micronats
+from bestbefore.policies.models.member_rates import LEAST_OBSERVED_S, MemberRates, log_interval_micronats
 from bestbefore.policies.units import DAY_S
 
 
@@ -24,6 +24,10 @@ def test_a_member_that_leaves_takes_exactly_what_it_gave():
     assert group.plus(member).plus(member.negative()) == group
 
 
-@pytest.mark.parametrize("observed_s", [0.0, -5.0, -math.inf, 1.0])
-def test_a_member_that_was_not_observed_long_counts_as_one_update_a_second(observed_s):
-    assert log_interval_micronats(3, observed_s) == 0
+@pytest.mark.parametrize("observed_s", [0.0, -5.0, -math.inf, 3.0, LEAST_OBSERVED_S])
+def test_a_member_counts_as_observed_for_ten_minutes_at_least(observed_s):
+    assert MemberRates(1, log_interval_micronats(1, observed_s)).per_s() == pytest.approx(1.5 / 600.0, rel=1e-6)
+
+
+def test_a_member_has_at_most_one_update_a_second():
+    assert log_interval_micronats(10_000, 1000.0) == 0

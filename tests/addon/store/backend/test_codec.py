@@ -23,7 +23,7 @@ from bestbefore.addon.store.backend.codec import (
     encode_tombstone,
 )
 from bestbefore.addon.store.backend.interface import Tombstone
-from bestbefore.policies.models.hazard.memory import UpdateMemory
+from bestbefore.policies.models.hazard.memory import UpdateMemory, memory_since
 
 URL = "http://www.example.org/\u00e9"
 TIMES = st.floats(0, 4e9)
@@ -86,6 +86,15 @@ def test_an_exact_update_takes_nine_bytes():
 def test_what_an_earlier_version_left_out_has_its_default():
     before = msgspec.msgpack.encode({"url": URL, "since_s": 1.0, "last_contact_s": 2.0})
     assert decode_record(before) == Record(URL, 1.0, 2.0)
+
+
+def test_a_memory_of_another_version_is_left_out():
+    record = Record(URL, 1.0, 2.0, memory=memory_since(1.0))
+    written = msgspec.msgpack.decode(encode_record(record))
+    assert decode_record(msgspec.msgpack.encode(written)) == record
+    for memory in ([1.0] * 11, [], None):
+        encoded = msgspec.msgpack.encode(written | {"memory": memory})
+        assert decode_record(encoded) == Record(URL, 1.0, 2.0)
 
 
 def test_what_a_later_version_added_is_ignored():
