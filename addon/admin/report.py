@@ -4,8 +4,9 @@ Pure: records, copies and the time are arguments. Times are Unix seconds (UTC).
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from bestbefore.addon.admin.missing import UnvalidatedReport, unvalidated_report
 from bestbefore.addon.engine.learning import Record
@@ -20,11 +21,16 @@ from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.fields.directives import of_request
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
 from bestbefore.addon.rules import OBEY, DomainRule
+from bestbefore.policies.models.demand import CopyDemand, rates_at
+from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, observed_rates_per_hour
 from bestbefore.policies.models.rates.likelihood import most_likely
-from bestbefore.policies.units import BINS
+from bestbefore.policies.units import BINS, HOUR_S
 from bestbefore.policies.validation.machinery.bounds import LEAST_EXPOSURE_H
+from bestbefore.policies.validation.machinery.features import Needs
+from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
 from bestbefore.policies.validation.machinery.spec import params
+from bestbefore.policies.validation.rules.renewal import estimates
 
 UPDATES_REPORTED = 10
 CONFIDENCE = 0.95
@@ -64,6 +70,41 @@ class RateReport:
     low_per_hour: float
     high_per_hour: float | None
     """None: there is no upper bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateReport:
+    """One of the estimates whose mixture a policy takes for the rate of updates."""
+
+    weight: float
+    """Its part of the mixture: the weights of all add up to 1."""
+    per_hour: float
+    """Updates per hour at this hour of the week."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedReport:
+    """The rate of updates that a policy with a memory expects now, if there was none since the last contact."""
+
+    per_hour: float
+    ever: EstimateReport
+    """By all updates of the object."""
+    day: EstimateReport
+    """By those of the last day or so."""
+    gaps: EstimateReport
+    """By the time since the last one, and the gaps between them."""
+    member_per_hour: float
+    """The typical rate of a member of its group."""
+
+
+@dataclass(frozen=True, slots=True)
+class DemandReport:
+    """The requests for a copy at all proxies of the store, as a policy with a price expects them to go on."""
+
+    day_per_hour: float
+    """By the requests of the last day or so."""
+    minutes_per_hour: float
+    """By those of the last minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +163,8 @@ class VariantReport:
     """Under each value of `obey`, including the rule's own."""
     for_client: bool = False
     """Whether it answers only the client that fetched it."""
+    demand: DemandReport | None = None
+    """None: the policy does not read it."""
     because: str = ""
     """The URL of the sibling because of whose change it was last validated early; empty: it was not."""
 
@@ -169,6 +212,8 @@ class ObjectReport:
     """None: none is planned."""
     unvalidated: UnvalidatedReport | None = None
     """None: its last response had a validator or lifetime, or it was not observed."""
+    expected: ExpectedReport | None = None
+    """None: the policy has no memory, or there is no history."""
     parts: tuple[PartsReport, ...] = ()
     """The parts received last first; none that a later complete response has made useless."""
 
@@ -195,8 +240,13 @@ def object_report(
     now_s: float,
     prefetch: PlannedFetch | None = None,
     parts: Iterable[Copy] = (),
+    group: Group | None = None,
+    demands: Sequence[CopyDemand | None] = (),
 ) -> ObjectReport:
-    """Return the report on an object. The copies must have the verdicts of the rule's policy."""
+    """Return the report on an object. The copies must have the verdicts of the rule's policy.
+
+    `demands`: those for the copies, if the policy reads them.
+    """
     copies = tuple(copies)
     latest_s = max((copy.response_time_s for copy in copies), default=0.0)
     return ObjectReport(
@@ -208,9 +258,12 @@ def object_report(
         obey=rule.obey,
         group=rule.group_of(Target.parse(url).host, "" if record is None else record.cache_group),
         observed=None if record is None else _observed(record),
-        variants=tuple(_variant_report(copy, rule, now_s) for copy in copies),
+        variants=tuple(
+            _variant_report(copy, rule, now_s, demand) for copy, demand in zip_longest(copies, demands[: len(copies)])
+        ),
         prefetch=prefetch,
         unvalidated=None if record is None else unvalidated_report(record, rule),
+        expected=None if record is None or Needs.MEMORY not in rule.policy.needs else _expected(record, group, now_s),
         parts=tuple(_parts_reports([part for part in parts if part.response_time_s >= latest_s])),
     )
 
@@ -265,6 +318,18 @@ def _observed(record: Record) -> Observed:
     )
 
 
+def _expected(record: Record, group: Group | None, now_s: float) -> ExpectedReport:
+    features = HistoryFeatures(record.history(), group, now_s)
+    ever, day, gaps = (EstimateReport(weight, per_s * HOUR_S) for weight, per_s in estimates(features))
+    per_hour = sum(one.weight * one.per_hour for one in (ever, day, gaps))
+    return ExpectedReport(per_hour, ever, day, gaps, features.group_rate_per_s() * HOUR_S)
+
+
+def _demand(demand: CopyDemand, now_s: float) -> DemandReport:
+    rates = rates_at(demand, max(now_s, demand.at_s))
+    return DemandReport(rates.day_per_s * HOUR_S, rates.minutes_per_s * HOUR_S)
+
+
 def _rate(record: Record) -> RateReport | None:
     seen = rate_evidence(record)
     if seen.is_empty:
@@ -281,7 +346,7 @@ def _feed(feed: Feed) -> FeedReport:
     return FeedReport(len(feed.items), feed.edited, feed.hints, feed.away)
 
 
-def _variant_report(copy: Copy, rule: DomainRule, now_s: float) -> VariantReport:
+def _variant_report(copy: Copy, rule: DomainRule, now_s: float, demand: CopyDemand | None) -> VariantReport:
     request = _plain_get(copy.url)
     reuse = decide(request, _NO_DIRECTIVES, copy, now_s, rule)
     return VariantReport(
@@ -290,6 +355,7 @@ def _variant_report(copy: Copy, rule: DomainRule, now_s: float) -> VariantReport
         selected_by=dict(copy.selecting),
         personal=bool(copy.personal),
         for_client=bool(copy.client),
+        demand=None if demand is None else _demand(demand, now_s),
         because=copy.because,
         etag=str(copy.etag) if copy.etag else None,
         last_modified=None if copy.last_modified_s is None else format_http_date(copy.last_modified_s),

@@ -6,6 +6,8 @@ from bestbefore.addon.admin.missing import missing
 from bestbefore.addon.admin.pattern import pattern_plot
 from bestbefore.addon.admin.report import (
     CONFIDENCE,
+    DemandReport,
+    ExpectedReport,
     Expires,
     FeedReport,
     ListedObject,
@@ -53,6 +55,8 @@ def object_text(report: ObjectReport) -> str:
         lines.append("  observed    nothing: no response to it has taught anything yet")
     else:
         lines += _observed_lines(report.observed, report.now_s)
+    if report.expected is not None:
+        lines += _expected_lines(report.expected)
     if report.unvalidated is not None:
         lines.append(f"  validator   none: {missing(report.unvalidated, report.now_s)}")
     if report.prefetch is not None:
@@ -122,6 +126,25 @@ def _rate(rate: RateReport) -> str:
     return f"an update every {span(HOUR_S / rate.per_hour)} ({CONFIDENCE:.0%}: {shortest} to {longest})"
 
 
+def _expected_lines(expected: ExpectedReport) -> Iterator[str]:
+    yield f"  expected    {_every(expected.per_hour)} at this hour of the week, a mixture of"
+    for estimate, by in (
+        (expected.ever, "by all that is known"),
+        (expected.day, "by the last day"),
+        (expected.gaps, "by the time since the last one"),
+    ):
+        yield f"    {estimate.weight:>4.0%}  {_every(estimate.per_hour)}, {by}"
+    yield f"  its group   {_every(expected.member_per_hour)} in a typical member"
+
+
+def _every(per_hour: float) -> str:
+    return f"an update every {span(HOUR_S / per_hour)}" if per_hour > 0.0 else "no update"
+
+
+def _requested(demand: DemandReport) -> str:
+    return f"{demand.day_per_hour:.3g} an hour, by the last day; {demand.minutes_per_hour:.3g}, by the last minutes"
+
+
 def _prefetch_lines(fetch: PlannedFetch, now_s: float) -> Iterator[str]:
     yield f"  next fetch  at {utc(fetch.due_s)}, in {span(fetch.due_s - now_s)}: {plain_text(fetch.reason)}"
     spares = f"{fetch.gain:.2g}" if fetch.gain >= SMALLEST_GAIN else f"less than {SMALLEST_GAIN}"
@@ -161,6 +184,8 @@ def _variant_lines(number: int, variant: VariantReport, report: ObjectReport) ->
     if variant.because:
         yield f"    validated   early, because {plain_word(variant.because)} changed"
     yield f"    validators  {_validators(variant)}"
+    if variant.demand is not None:
+        yield f"    requested   {_requested(variant.demand)}"
     yield f"    now         {_VERDICTS[variant.action]}: {_expires(variant.expires, now_s)}"
     ruling = variant.under[report.obey]
     differing = {obey: expires for obey, expires in variant.under.items() if expires != ruling}

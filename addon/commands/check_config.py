@@ -118,7 +118,7 @@ def _format_rule(rule: DomainRule) -> Iterator[str]:
     yield f"     obey = {rule.obey}"
     for field in fields(rule):
         value = getattr(rule, field.name)
-        if field.name not in _OWN_LINES and value != field.default:
+        if field.init and field.name not in _OWN_LINES and value != field.default:
             yield f"     {field.name} = {_format_setting(value)}"
 
 

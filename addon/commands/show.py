@@ -27,6 +27,7 @@ from bestbefore.addon.rules import DomainRule, Rules
 from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.interface import CommandError, StoreInputError, UnavailableError, UnwritableError
 from bestbefore.addon.store.store import Store
+from bestbefore.policies.validation.machinery.features import Needs
 
 LISTED = 20
 NEAREST_SHOWN = 3
@@ -114,7 +115,11 @@ class _View:
         parts = (await self._store.copies(url, partition_of(""))).copies
         if record is None and not copies and not parts:
             raise click.ClickException(await self._unknown(target))
-        return object_report(url, record, copies, rule, self.now_s, await self._planned(url), parts)
+        planned, needs = await self._planned(url), rule.policy.needs
+        cache_group = "" if record is None else record.cache_group
+        group = await self._evaluator.group(target.host, rule, cache_group) if Needs.GROUP in needs else None
+        demands = [await self._store.demand.of(copy) for copy in copies] if rule.counts_demand else ()
+        return object_report(url, record, copies, rule, self.now_s, planned, parts, group, demands)
 
     async def _planned(self, url: str) -> PlannedFetch | None:
         plan = await outlook(self._store, self.now_s, most=1, url=url)

@@ -18,7 +18,7 @@ from bestbefore.policies.models.hazard.forecast import (
     week_factor,
     weekend_share,
 )
-from bestbefore.policies.models.hazard.gaps import gap_mass
+from bestbefore.policies.models.hazard.gaps import gap_mass, gap_rate_per_s
 from bestbefore.policies.units import BINS, HOUR_S
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula
@@ -106,6 +106,24 @@ def renewal_expiry_s(features: Features, tolerance: Tolerance) -> float:
     profile = set_profile(features)
     forecast = forecast_at(features.update_memory(), features.t, features.group_rate_per_s())
     return passage_s(features.t, forecast, profile, tolerance.request_rates(features), tolerance)
+
+
+def estimates(features: Features) -> tuple[tuple[float, float], ...]:
+    """Return the weight of each expert at t, the sum being 1, and its updates per second at this hour of the week."""
+    profile, t = set_profile(features), features.t
+    forecast = forecast_at(features.update_memory(), t, features.group_rate_per_s())
+    lasting = forecast.lasting_per_s
+    gaps = gap_rate_per_s(forecast.law, forecast.age_s) if forecast.has_updates else lasting
+    k, week = bin_of(t), week_factor(profile, t)
+    in_hour, share = smoothed(profile.own, k), group_share(profile, k)
+    recent = week * hour_factor(profile.updates, in_hour, share, RECENT_STRENGTH)
+    weights = (forecast.lasting_weight, forecast.day_weight, forecast.gap_weight)
+    rates = (
+        lasting * week * hour_factor(profile.updates, in_hour, share, LASTING_STRENGTH),
+        day_rate_per_s(forecast.day_updates, forecast.day_observed_s, lasting, 1.0) * recent,
+        gaps * recent,
+    )
+    return tuple((weight / sum(weights), per_s) for weight, per_s in zip(weights, rates, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,12 @@ from bestbefore.addon.rfc9111.conditional.ranges import Span
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.rules import DomainRule, Pattern
+from bestbefore.policies.models.demand import first_request
+from bestbefore.policies.models.group import Group
+from bestbefore.policies.models.member_rates import MemberRates, log_interval_micronats
+from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.bounds import Bounded
+from bestbefore.policies.validation.rules.renewal import Renewal
 from bestbefore.policies.validation.rules.ttl import Ttl
 
 NOW_S = 1706227238.0  # 2024-01-26 00:00:38
@@ -66,6 +71,24 @@ def test_the_pattern_is_that_of_the_hours_observed() -> None:
     assert observed is not None
     rates = {hour: rate for hour, rate in enumerate(observed.rates_by_hour) if rate}
     assert rates == {22: 1.0, 23: pytest.approx(1.0 / (1.0 + (3600 - 262) / 3600.0), abs=1e-3)}
+
+
+def test_what_a_policy_with_a_memory_and_a_price_expects_is_reported() -> None:
+    rule = replace(RULE, policy=Bounded(Renewal(3.0)))
+    group = replace(Group.of_hours({}, {}), rates=MemberRates(2, 2 * log_interval_micronats(0, HOUR_S / 2)))
+    shown, other = copy(), replace(copy(), personal="hash")
+    report = object_report(URL, RECORD, (shown, other), rule, NOW_S, group=group, demands=[first_request(NOW_S), None])
+    expected, demand = report.expected, report.variants[0].demand
+    assert expected is not None
+    assert expected.member_per_hour == pytest.approx(1.0)
+    estimates = (expected.ever, expected.day, expected.gaps)
+    assert sum(one.weight for one in estimates) == pytest.approx(1.0)
+    assert expected.per_hour == pytest.approx(sum(one.weight * one.per_hour for one in estimates))
+    assert demand is not None
+    assert demand.day_per_hour == pytest.approx(0.5), "one, and one in the four hours of the prior rate"
+    assert report.variants[1].demand is None
+    assert object_report(URL, None, (), rule, NOW_S).expected is None
+    assert object_report(URL, RECORD, (shown,), RULE, NOW_S).expected is None
 
 
 def test_the_rate_is_the_most_likely_one_with_its_interval() -> None:

@@ -1,6 +1,9 @@
 from dataclasses import replace
 
 from bestbefore.addon.admin.report import (
+    DemandReport,
+    EstimateReport,
+    ExpectedReport,
     Expires,
     FeedReport,
     ListedObject,
@@ -117,6 +120,22 @@ def test_a_rate_and_a_gain_of_next_to_nothing_are_not_numbers() -> None:
     text = object_text(replace(REPORT, observed=quiet, prefetch=replace(REPORT.prefetch, gain=0.00012)))
     assert "  rate        too early to tell: no update seen\n" in text
     assert "              expected to spare less than 0.01 outdated answers\n" in text
+
+
+def test_what_a_policy_expects_and_how_often_a_copy_is_requested_is_shown() -> None:
+    ever, day, gaps = EstimateReport(0.25, 0.5), EstimateReport(0.7, 1.0), EstimateReport(0.05, 0.0)
+    expected = ExpectedReport(0.825, ever, day, gaps, 0.1)
+    variant = replace(VARIANT, demand=DemandReport(12.345, 0.2))
+    assert """
+  expected    an update every 73m at this hour of the week, a mixture of
+     25%  an update every 2h, by all that is known
+     70%  an update every 60m, by the last day
+      5%  no update, by the time since the last one
+  its group   an update every 10h in a typical member
+""" in object_text(replace(REPORT, expected=expected))
+    assert """
+    requested   12.3 an hour, by the last day; 0.2, by the last minutes
+""" in object_text(replace(REPORT, variants=(variant,)))
 
 
 def test_items_edits_and_hints_of_a_feed_are_shown() -> None:

@@ -19,10 +19,11 @@ from bestbefore.policies.models.hazard.gaps import GapLaw
 from bestbefore.policies.models.hazard.memory import UpdateMemory, memory_since, updated_at, updated_within
 from bestbefore.policies.models.history import History
 from bestbefore.policies.units import DAY_S, HOUR_S
+from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
 from bestbefore.policies.validation.machinery.tolerance import Mass, Price
 from bestbefore.policies.validation.rules import renewal
 from bestbefore.policies.validation.rules.indhist import IndHist
-from bestbefore.policies.validation.rules.renewal import MassRenewal, Renewal, passage_s
+from bestbefore.policies.validation.rules.renewal import MassRenewal, Renewal, estimates, passage_s
 from bestbefore.policies.validation.rules.ttl import MassTtl
 
 EXAMPLES = json.loads((Path(__file__).parents[3] / "data" / "renewal_examples.json").read_text())
@@ -189,3 +190,18 @@ def test_the_hazard_in_inverse_proportion_to_the_age_is_ttl() -> None:
     for theta in (0.05, 0.3, 1.0):
         expected_s = MassTtl(theta).verdict(history, None, t).expiry_s
         assert passage_s(t, gaps_alone, flat, NO_REQUESTS, Mass(theta)) - t == pytest.approx(expected_s - t, rel=0.02)
+
+
+def test_the_estimates_are_those_of_the_experts_at_the_hour_of_the_week() -> None:
+    times_s = [4 * DAY_S + HOUR_S * hour for hour in (9.0, 9.2, 9.4, 9.6, 9.8)]  # a Monday
+    history = History.of(times_s, 0.0)
+    at_9, at_15, on_saturday = (
+        estimates(HistoryFeatures(history, None, 4 * DAY_S + HOUR_S * hour)) for hour in (9.9, 15.9, 5 * 24 + 9.9)
+    )
+    for found in (at_9, at_15, on_saturday):
+        assert sum(weight for weight, _ in found) == pytest.approx(1.0)
+    (_, lasting), (_, day), (_, gaps) = at_9
+    assert lasting < day < gaps, "the shorter the memory, the more the last hour counts"
+    assert all(here > 2 * there for (_, here), (_, there) in zip(at_9, at_15, strict=True))
+    assert at_15[2][0] < at_9[2][0], "by gaps of twelve minutes an update was due long ago"
+    assert on_saturday[0][1] < lasting

@@ -1,0 +1,51 @@
+"""The demand for copies at work: counted by two proxies on one store, it decides at each, and outlives them."""
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.live
+
+REQUESTS = 20
+
+
+def lifetime_s(got: Any) -> int:
+    """The remaining lifetime of the copy that this answer has left behind."""
+    found = re.search(r"ttl=(\d+)", got.cache_status)
+    assert found is not None, got.cache_status
+    return int(found[1])
+
+
+def test_what_is_requested_often_at_any_proxy_is_validated_sooner(
+    start_proxy: Callable[..., Any],
+    start_origin: Callable[..., Any],
+    valkey: Any,
+    tmp_path: Path,
+    bestbefore: Callable[..., str],
+) -> None:
+    config = tmp_path / "proxy.toml"
+    config.write_text('[default]\npolicy = "renewal"\nprice = 3\n')
+    updates_s = [time.time() - 86_400.0]
+    origin = start_origin({"/often": updates_s, "/rarely": updates_s})
+    often, rarely = (origin.url + path for path in ("/often", "/rarely"))
+    options = ("--config", str(config), "--store", valkey.url)
+
+    proxies = [start_proxy(*options, state=tmp_path / str(n)) for n in range(2)]
+    for proxy in proxies:
+        got = [proxy.get(often) for _ in range(REQUESTS)]
+        assert [one.is_hit for one in got[1:]] == [True] * (REQUESTS - 1)
+    proxies[0].get(rarely)
+    assert proxies[0].stop() == 0
+
+    fetched = [proxies[1].get(url, {"Cache-Control": "no-cache"}) for url in (often, rarely)]
+    assert 0 < 2 * lifetime_s(fetched[0]) < lifetime_s(fetched[1])
+    assert proxies[1].stop() == 0
+    # With the request of a day at the prior rate of six a day, which count for four hours.
+    requests = 2 * REQUESTS + 1
+    shown = bestbefore("show", "--config", config, "--store", valkey.url, often)
+    assert f"requested   {(requests + 1) / 4:.3g} an hour, by the last day" in shown
+    assert "by the time since the last one" in shown
