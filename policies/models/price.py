@@ -17,6 +17,7 @@ import math
 from collections.abc import MutableSequence, Sequence
 
 from bestbefore.policies.models.demand import RequestRates, request_rate_per_s
+from bestbefore.policies.models.hazard.gaps import log_of_one_plus
 from bestbefore.policies.models.intensity import day_of, first_passage_s
 from bestbefore.policies.units import DAY_S, HOUR_S
 
@@ -30,9 +31,12 @@ LEAST_AGE_S = 1.0
 """An object that changed less than this ago, s, may change again at once."""
 CLOSE = 1e-9
 """Below this the start of Newton's method is exact."""
+MOST_NEWTON_STEPS = 6
+LAST_STEP = 1e-4
 LARGEST_PRICE = 1e6
 LARGEST_MASS = 1.0
-"""The largest mass tolerated under a price, also where a stale hit is too cheap for any validation.
+"""The largest mass tolerated under a price by the rules of the papers, also where a stale hit is too cheap for any
+validation.
 
 A copy that is never validated again would be lost to what is learnt later: updates, requests, the price.
 """
@@ -42,18 +46,23 @@ def tolerated_mass(price: float, requests_per_update: float) -> float:
     """x, where b = 1: the solution of price (kappa (1 - e^-x (1 + x)) + 1 - e^-x) = 1; infinite if there is none.
 
     With k = kappa / (kappa + 1) it is x - ln(1 + k x) = -ln(1 - 1 / (price (kappa + 1))), whose left side grows and is
-    convex: Newton's method is above the solution from its first step on, and four are exact to 1e-10.
+    convex: Newton's method is above the solution from its first step on. Its start solves the equation to the third order
+    in x, so that one to three steps are exact to 1e-8.
     """
     most = price * (requests_per_update + 1.0)
     if most <= 1.0:
         return math.inf
-    needed = -math.log1p(-1.0 / most)
+    needed = -log_of_one_plus(-1.0 / most)
     rest = 1.0 / (requests_per_update + 1.0)
     k = 1.0 - rest
     mass = 2.0 * needed / (rest + math.sqrt(rest * rest + 2.0 * k * k * needed))
     if mass > CLOSE:
-        for _ in range(4):
-            mass -= (mass - math.log1p(k * mass) - needed) / (1.0 - k / (1.0 + k * mass))
+        mass += k * k * k * mass * mass * mass / 3.0 / (rest + k * k * mass)
+        for _ in range(MOST_NEWTON_STEPS):
+            step = (mass - log_of_one_plus(k * mass) - needed) / (1.0 - k / (1.0 + k * mass))
+            mass -= step
+            if abs(step) <= LAST_STEP * mass:  # the error that is left is less than the square of this share
+                break
     return mass
 
 
