@@ -46,8 +46,8 @@ def tolerated_mass(price: float, requests_per_update: float) -> float:
     """x, where b = 1: the solution of price (kappa (1 - e^-x (1 + x)) + 1 - e^-x) = 1; infinite if there is none.
 
     With k = kappa / (kappa + 1) it is x - ln(1 + k x) = -ln(1 - 1 / (price (kappa + 1))), whose left side grows and is
-    convex: Newton's method is above the solution from its first step on. Its start solves the equation to the third order
-    in x, so that one to three steps are exact to 1e-8.
+    convex: Newton's method is above the solution from its first step on. Its start solves the equation to the third
+    order in x, so that one to three steps are exact to 1e-8.
     """
     most = price * (requests_per_update + 1.0)
     if most <= 1.0:

@@ -35,13 +35,16 @@ from bestbefore.replay.traces.columns.columns import Requests, Updates
 for named in (CompleteFeatures, ObservedFeatures, Rule, RuleWithFallback, Mass, Price):
     make_methods_compilable(named)
 make_prefetch_compilable()
-for loop in (walk.replay, observed.replay, learning.learn_all, learning.report_all, memories.remember):
+for loop in (
+    walk.replay, observed.replay, learning.learn_all, learning.report_all, memories.remember, memories.count_requests
+):
     make_compilable(loop)
 
 _replay = compiled(walk.replay)
 _replay_observed = compiled(observed.replay)
 learn_all = compiled(learning.learn_all)
 remember = compiled(memories.remember)
+count_requests = compiled(memories.count_requests)
 report_all = compiled(learning.report_all)
 
 
@@ -102,7 +105,7 @@ def _nothing(rule: AnyRule) -> tuple[Any, ...]:
 
 def _nothing_observed(rule: AnyRule) -> tuple[Any, ...]:
     truth, ids = Truth.of(NO_UPDATES, (), Grouping.ALL), np.empty(0, dtype=np.int32)
-    learnt, copies = LearntColumns.nothing(truth), CopyColumns.none(0, rule)
+    learnt, copies = LearntColumns.nothing(truth), CopyColumns.none(0, rule, memories.no_demand(0))
     return np.empty(0), ids, ids, copies, truth, learnt, rule, _NO_COUNTS, _NO_DECISIONS, by_bin(), late()
 
 

@@ -11,10 +11,10 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.demand import CopyDemand, first_request, requested
+from bestbefore.policies.models.demand import first_request
 from bestbefore.policies.units import FloatArray
 from bestbefore.policies.validation.machinery.features import ByBin
-from bestbefore.replay.kernels.arrays.memories import demand_in, no_demand, set_demand
+from bestbefore.replay.kernels.arrays.memories import count_request
 from bestbefore.replay.kernels.arrays.rows import in_rows, prefetch
 from bestbefore.replay.kernels.arrays.tallies import keep_after
 from bestbefore.replay.kernels.arrays.truth import Truth
@@ -44,11 +44,11 @@ class CopyColumns(NamedTuple):
     """(streams, fields) the requests so far as `CopyDemand`, with 0 before the first; empty if no policy reads them."""
 
     @classmethod
-    def none(cls, streams: int, rule: AnyRule) -> Self:
-        """Make the columns of empty caches."""
+    def none(cls, streams: int, rule: AnyRule, asked: FloatArray) -> Self:
+        """Make the columns of empty caches; `asked` is the demand so far, which is overwritten."""
         state = np.full(streams if rule.keeps_state else 0, math.nan)
         expiry_s, change_s = in_rows(np.full(streams, NEVER_S), np.full(streams, math.inf))
-        return cls(expiry_s, change_s, state, no_demand(streams if rule.counts_requests else 0))
+        return cls(expiry_s, change_s, state, asked)
 
 
 def replay(
@@ -84,7 +84,7 @@ def replay(
             i = late[k]
             t, object_, stream = times_s[i], object_ids[i], stream_ids[i]
             row = counts[object_ if len(counts) > 1 else 0]
-            asked = count_request(copies, stream, t) if rule.counts_requests else first_request(t)
+            asked = count_request(copies.asked, stream, t) if rule.counts_requests else first_request(t)
             expiry, change_s = copies.expiry_s[stream], copies.change_s[stream]
             if t < expiry:
                 row[1] += 1
@@ -123,14 +123,6 @@ def replay(
                 decisions[decided][1] = made.expiry_s
             decided += 1
     return decided
-
-
-def count_request(copies: CopyColumns, stream: int, t: float) -> CopyDemand:
-    """Count a request, and return the demand for the copy."""
-    asked = demand_in(copies.asked, stream)
-    asked = requested(asked, t) if asked.requests > 0.0 else first_request(t)
-    set_demand(copies.asked, stream, asked)
-    return asked
 
 
 def set_late(

@@ -8,10 +8,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.demand import first_request, requested
+from bestbefore.policies.models.demand import CopyDemand, first_request, requested
 from bestbefore.policies.units import FloatArray
 from bestbefore.policies.validation.machinery.features import ByBin
 from bestbefore.replay.kernels.arrays.histories import PackedHistories
+from bestbefore.replay.kernels.arrays.memories import demand_with
 from bestbefore.replay.kernels.complete_features import CompleteFeatures
 from bestbefore.replay.kernels.lookup import first_after, first_at_or_after, updates_of
 from bestbefore.replay.kernels.rule import AnyRule
@@ -46,7 +47,9 @@ def replay(
         seen = first_after(known.objects.times_s, first, last, times_s[here])
         row = counts[object_ - object_ids[begin] if len(counts) > 1 else 0]
         row[0] += 1
-        decided += follow(times_s, here, stop, object_, seen, known, rule, row, decisions[decided:], by_bin)
+        t = times_s[here]
+        asked = demand_with(known.asked, stream, t) if rule.counts_requests else first_request(t)
+        decided += follow(times_s, here, stop, object_, seen, asked, known, rule, row, decisions[decided:], by_bin)
     return decided
 
 
@@ -56,6 +59,7 @@ def follow(
     stop: int,
     object_: int,
     seen: int,
+    asked: CopyDemand,
     known: PackedHistories,
     rule: AnyRule,
     row: NDArray[np.int64],
@@ -64,13 +68,13 @@ def follow(
 ) -> int:
     """Replay one stream from its first request, `here`, to its end, `stop`, and add the outcomes to `row`.
 
-    `seen` is the object's first update after that request. The other arguments are those of `replay`.
+    `seen` is the object's first update after that request, `asked` the demand with it. The other arguments are those of
+    `replay`.
     """
     updates_s = known.objects.times_s
     owner, group = known.history_of[object_], known.group_of[object_]
     first, last = updates_of(known.objects, owner)
     state, changed = math.nan, False
-    asked = first_request(times_s[here])
     n = 0
     while here + 1 < stop:
         t = times_s[here]

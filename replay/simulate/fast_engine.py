@@ -15,17 +15,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bestbefore.policies.units import FloatArray
 from bestbefore.policies.validation.machinery.features import ByBin, Needs
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.replay.kernels import walk
 from bestbefore.replay.kernels.arrays import memories
+from bestbefore.replay.kernels.arrays.earlier_demand import earlier_demand
 from bestbefore.replay.kernels.arrays.histories import PackedHistories
+from bestbefore.replay.kernels.arrays.stream_codes import codes_of
 from bestbefore.replay.kernels.arrays.streams import Streams
 from bestbefore.replay.kernels.rule import AnyRule, looks_at_groups, remembers, rule_of
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.scenario import Scenario
 from bestbefore.replay.sweeps.parallel import CORES
 from bestbefore.replay.sweeps.progress import Bar, Watch, no_bar
+from bestbefore.replay.traces.columns.columns import Requests
 
 COMPILED_FROM = 200_000
 """The number of requests, summed over all replays under one policy class, from which numba is loaded and compiles."""
@@ -104,6 +108,16 @@ def remembering(*, compiles: bool) -> Callable[..., None]:
         remember: Callable[..., None] = compiled.remember
         return remember
     return memories.remember
+
+
+def counting(requests: Requests | None) -> Callable[..., None]:
+    """Return `memories.count_requests`, compiled if there are many requests."""
+    if requests is not None and len(requests) >= COMPILED_FROM:
+        from bestbefore.replay.kernels import compiled
+
+        count: Callable[..., None] = compiled.count_requests
+        return count
+    return memories.count_requests
 
 
 class FastReplay:
@@ -189,9 +203,17 @@ class FastReplay:
         return first_object, counts
 
     def _known(self, rule: AnyRule) -> PackedHistories:
+        known = self._grouped if looks_at_groups(rule) else self._ungrouped
         if remembers(rule):
-            return self._remembering
-        return self._grouped if looks_at_groups(rule) else self._ungrouped
+            known = self._remembering
+        return known._replace(asked=self._asked) if rule.counts_requests else known
+
+    @cached_property
+    def _asked(self) -> FloatArray:
+        """Return the demand for each stream at the test start."""
+        scenario = self._scenario
+        codes = np.unique(codes_of(scenario.requests, scenario.cache, slice(None)))
+        return earlier_demand(scenario.earlier, scenario.cache, codes, counting(scenario.earlier))
 
     @cached_property
     def _ungrouped(self) -> PackedHistories:

@@ -19,15 +19,18 @@ from bestbefore.policies.units import FloatArray
 from bestbefore.policies.validation.machinery.features import ByBin
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.replay.kernels import learning, observed
+from bestbefore.replay.kernels.arrays.earlier_demand import earlier_demand
+from bestbefore.replay.kernels.arrays.memories import no_demand
+from bestbefore.replay.kernels.arrays.stream_codes import codes_of
 from bestbefore.replay.kernels.arrays.stream_ids import stream_ids
 from bestbefore.replay.kernels.arrays.truth import Truth
 from bestbefore.replay.kernels.learning import LearntColumns
 from bestbefore.replay.kernels.observed import CopyColumns
 from bestbefore.replay.kernels.rule import AnyRule, looks_at_counts, looks_at_groups, remembers, rule_of
 from bestbefore.replay.simulate.counts import Counts
-from bestbefore.replay.simulate.fast_engine import COLUMNS, COMPILED_FROM, NO_DECISIONS, Compiling
+from bestbefore.replay.simulate.fast_engine import COLUMNS, COMPILED_FROM, NO_DECISIONS, Compiling, counting
 from bestbefore.replay.simulate.observed import Warm
-from bestbefore.replay.simulate.scenario import Scenario
+from bestbefore.replay.simulate.scenario import Cache, Scenario
 from bestbefore.replay.sweeps.parallel import CORES
 from bestbefore.replay.sweeps.progress import Bar, Watch, no_bar
 from bestbefore.replay.traces.columns.columns import ROWS_AT_ONCE, IdArray, Requests
@@ -132,7 +135,7 @@ class FastObservedReplay:
             raise ValueError(obstacle(self._scenario, policy))
         run = self._loops(compiles=self._compiling.of(rule))
         streams, n = self._streams
-        copies = CopyColumns.none(n, rule)
+        copies = CopyColumns.none(n, rule, self._asked.copy() if rule.counts_requests else no_demand(0))
         counts_groups = looks_at_groups(rule)
         learnt = self._at_test_start.copy(
             counts=looks_at_counts(rule), counts_groups=counts_groups, remembers=remembers(rule)
@@ -167,6 +170,15 @@ class FastObservedReplay:
     @cached_property
     def _streams(self) -> tuple[IdArray, int]:
         return stream_ids(self._scenario.requests, self._scenario.cache)
+
+    @cached_property
+    def _asked(self) -> FloatArray:
+        """Return the demand for each stream at the test start."""
+        requests, cache, earlier = self._scenario.requests, self._scenario.cache, self._scenario.earlier
+        codes = np.arange(len(requests.objects))
+        if cache is Cache.CLIENT:
+            codes = np.unique(codes_of(requests, cache, slice(None)))
+        return earlier_demand(earlier, cache, codes, counting(earlier))
 
     @cached_property
     def _objects(self) -> tuple[str, ...]:

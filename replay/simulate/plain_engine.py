@@ -69,6 +69,10 @@ def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> d
     partition_of = scenario.cache.partition_of
     counts_requests = Needs.DEMAND in policy.needs
     objects = {name: _Object() for name in scenario.known.histories}
+    if counts_requests and scenario.earlier is not None:
+        for r, client, name in scenario.earlier.rows():
+            if name in objects:
+                objects[name].request(partition_of(client), r)
     updates = scenario.updates.rows()
     update = next(updates, None)
     for r, client, name in watch(scenario.requests.rows()):

@@ -53,6 +53,9 @@ class Scenario:
     cache: Cache
     warmup: Warmup | None = None
     """The warm-up of observed histories; None where histories are complete."""
+    earlier: Requests | None = None
+    """The requests from the origin up to the test start, which count as requests for copies (`Needs.DEMAND`); None if
+    nothing is known at the test start."""
 
     @cached_property
     def objects(self) -> tuple[str, ...]:
@@ -134,8 +137,8 @@ class Scenario:
                 warn(f"{dropped} {what} before the origin, {origin_s:.17g}, dropped")
         if not len(replayed):
             warn(f"no request at or after the test start, {test_start_s:.17g}")
-        scenario = cls(observed, replayed, origin_s, grouping, cache)
+        before = requests.since(origin_s).before(test_start_s)
+        scenario = cls(observed, replayed, origin_s, grouping, cache, earlier=None if warm is Warm.NONE else before)
         if warm is None:
             return scenario
-        before = requests.since(origin_s).before(test_start_s)
         return replace(scenario, warmup=Warmup(warm, before, test_start_s, tells_times))

@@ -20,6 +20,8 @@ from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.rfc9111.fields.dates import format_http_date, parse_http_date
 from bestbefore.addon.rules import DomainRule, Pattern, Rules
+from bestbefore.addon.store.backend.keys import CopyKey
+from bestbefore.addon.store.cache.demand_counts import DemandCounts
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.units import HOUR_S
@@ -98,6 +100,8 @@ async def _replay(scenario: Scenario, policy: Policy, watch: Watch) -> dict[str,
         is_observed = scenario.warmup is not None
         evaluator = None if is_observed else CompleteEvaluator(store, rules, objects.groups)
         exchanges = Exchanges(clock, store, origin, rules, site, on_answered=lambda _: None, evaluator=evaluator)
+        if rules.default.counts_demand:
+            _count_earlier(scenario, objects, store.demand)
         try:
             return await _count(scenario, objects, clock, store, PlayedClient(exchanges, clock), watch)
         finally:
@@ -118,6 +122,22 @@ class CompleteEvaluator(ExpiryEvaluator):
     async def group(self, host: str, rule: DomainRule, cache_group: str) -> Group:
         known = await super().group(host, rule, cache_group)
         return replace(known, rates=None, levels=self._complete[host].levels)
+
+
+def _count_earlier(scenario: Scenario, objects: TraceObjects, demand: DemandCounts) -> None:
+    """Count the requests before the test start towards the demand for the copies of their caches."""
+    times_s: defaultdict[CopyKey, list[float]] = defaultdict(list)
+    if scenario.earlier is not None:
+        for r, client, name in scenario.earlier.rows():
+            if name in objects.urls:
+                times_s[CopyKey(objects.urls[name], _partition(scenario, client))].append(r)
+    for key, of_copy_s in times_s.items():
+        demand.count_requests(key, of_copy_s)
+
+
+def _partition(scenario: Scenario, client: str) -> str:
+    """Return the cache partition of a client."""
+    return f"of {scenario.cache.partition_of(client)}"
 
 
 async def _count(
@@ -164,8 +184,7 @@ def _requests(scenario: Scenario) -> Iterator[tuple[float, str, str]]:
     """Yield (time, cache partition, object) of all requests that are sent, in order of time."""
     if scenario.contacts_before is not None:
         yield from ((r, OBSERVER, name) for r, _, name in scenario.contacts_before.rows())
-    partition_of = scenario.cache.partition_of
-    yield from ((r, f"of {partition_of(client)}", name) for r, client, name in scenario.requests.rows())
+    yield from ((r, _partition(scenario, client), name) for r, client, name in scenario.requests.rows())
 
 
 def _reports(scenario: Scenario, objects: TraceObjects) -> Iterator[Observation]:

@@ -53,6 +53,8 @@ def _columns(scenario: Scenario) -> Iterator[NDArray[Any]]:
     yield from (updates.times_s, updates.object_ids, requests.times_s, requests.client_ids, requests.object_ids)
     if scenario.contacts_before is not None:
         yield from (scenario.contacts_before.times_s, scenario.contacts_before.object_ids)
+    if scenario.earlier is not None:
+        yield from (scenario.earlier.times_s, scenario.earlier.client_ids, scenario.earlier.object_ids)
 
 
 def _text(way: Sequence[object], breakdowns: Iterable[Breakdown]) -> bytes:

@@ -33,8 +33,10 @@ from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.machinery.policy import ContactOutcome, Policy
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.policies.validation.machinery.verdict import Verdict
+from bestbefore.replay.kernels.arrays.earlier_demand import earlier_demand
 from bestbefore.replay.kernels.arrays.histories import PackedHistories
 from bestbefore.replay.kernels.arrays.packed import SPARSE_STRIDE, Packed
+from bestbefore.replay.kernels.arrays.stream_codes import codes_of
 from bestbefore.replay.kernels.arrays.streams import Streams
 from bestbefore.replay.kernels.rule import remembers, rule_of
 from bestbefore.replay.simulate import plain_engine
@@ -114,6 +116,8 @@ def by_loop(
         known = known._replace(objects=objects)
     rule = rule_of(policy)
     assert rule is not None
+    codes = np.unique(codes_of(requests, scenario.cache, slice(None)))
+    known = known._replace(asked=earlier_demand(scenario.earlier, scenario.cache, codes))
     if remembers(rule):
         known = known.remembering(scenario.updates, scenario.grouping)
     counts = np.zeros((len(requests.objects), 5), dtype=np.int64)

@@ -54,9 +54,10 @@ class DemandCounts:
         for copy, t in uncounted:
             of_copies.setdefault(id(copy), (copy, []))[1].append(t)
         for copy, times_s in of_copies.values():
-            self._count_requests(CopyKey.of(copy), times_s)
+            self.count_requests(CopyKey.of(copy), times_s)
 
-    def _count_requests(self, key: CopyKey, times_s: list[float]) -> None:
+    def count_requests(self, key: CopyKey, times_s: list[float]) -> None:
+        """Count requests for a copy, in order of time."""
         demand = self._pending.get(key)
         if demand is None and len(self._pending) >= MAX_WAITING:
             return

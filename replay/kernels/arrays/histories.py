@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from bestbefore.policies.models.group import level
 from bestbefore.policies.models.hazard.clock import is_weekend
 from bestbefore.policies.units import FloatArray
-from bestbefore.replay.kernels.arrays.memories import no_memories, remember
+from bestbefore.replay.kernels.arrays.memories import no_demand, no_memories, remember
 from bestbefore.replay.kernels.arrays.packed import Packed
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.traces.columns.columns import IdArray, Requests, Updates
@@ -32,6 +32,8 @@ class PackedHistories(NamedTuple):
     """(updates + owners, fields) the memories of objects, see `memories.remember`; empty if no policy reads them."""
     levels: NDArray[np.int64]
     """(updates of groups + 1,) the sum of the steps of `group.level` before each update of `groups`; or empty."""
+    asked: FloatArray
+    """(streams, fields) the demand before the replay, see `earlier_demand`; empty if no policy reads it."""
     weekends: NDArray[np.int64]
     """(updates of groups + 1,) the number of updates at weekends before each update of `groups`; or empty."""
 
@@ -46,7 +48,7 @@ class PackedHistories(NamedTuple):
         packed = Packed.of(updates.times_s, updates.object_ids, without + 1)
         alone = np.zeros(len(history_of), dtype=np.int32)
         members, none = np.ones(1, dtype=np.int64), np.empty(0, dtype=np.int64)
-        return cls(packed, NO_UPDATES, history_of, alone, members, origin_s, no_memories(0), none, none)
+        return cls(packed, NO_UPDATES, history_of, alone, members, origin_s, no_memories(0), none, no_demand(0), none)
 
     def grouped(self, updates: Updates, requests: Requests, grouping: Grouping) -> Self:
         """Return these histories with groups of all objects that were updated or requested."""

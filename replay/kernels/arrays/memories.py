@@ -6,7 +6,7 @@ A named tuple of numbers is a row: its fields are the columns.
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.demand import CopyDemand
+from bestbefore.policies.models.demand import CopyDemand, first_request, requested
 from bestbefore.policies.models.hazard.memory import UpdateMemory, memory_since, updated_at
 from bestbefore.policies.units import FloatArray
 
@@ -58,3 +58,22 @@ def set_demand(rows: FloatArray, place: int, demand: CopyDemand) -> None:
     """Write a demand into a row."""
     for i in range(len(demand)):
         rows[place, i] = demand[i]
+
+
+def demand_with(rows: FloatArray, place: int, t: float) -> CopyDemand:
+    """Return the demand in a row with a further request, at t; a row without requests is zero."""
+    before = demand_in(rows, place)
+    return requested(before, t) if before.requests > 0.0 else first_request(t)
+
+
+def count_request(rows: FloatArray, place: int, t: float) -> CopyDemand:
+    """Count a request at t in a row, and return the demand."""
+    demand = demand_with(rows, place, t)
+    set_demand(rows, place, demand)
+    return demand
+
+
+def count_requests(rows: FloatArray, places: NDArray[np.int64], times_s: FloatArray) -> None:
+    """Count requests, in order of time, each in its row."""
+    for i in range(len(times_s)):
+        count_request(rows, places[i], times_s[i])
