@@ -182,7 +182,7 @@ def on_request(
     reuse = decide(request, asked, copy, now_s, rule, site.current_until_s(copy))
     because = ""
     if reuse.action is Action.FRESH and not site.offline and not asked.only_if_cached:
-        change = site.outdating(copy, rule.policy.siblings)
+        change = site.outdating(copy)
         if change is not None:
             reuse = decide(request, asked, copy, now_s, rule, outdated_s=change.update_s)
             because = change.name if reuse.reason == SIBLING else ""

@@ -17,8 +17,8 @@ class KnownSites(Protocol):
     def contact(self, copy: Copy, shown: SiteContact) -> None:
         """Learn from a contact that has stored or confirmed a copy."""
 
-    def outdating(self, copy: Copy, least_chance: float) -> SiteChange | None:
-        """Return the change of a sibling that has outdated a copy with at least this probability; None if none has."""
+    def outdating(self, copy: Copy) -> SiteChange | None:
+        """Return the change of a sibling that has probably outdated a copy; None if none has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class Site:
         if self.siblings is not None and is_for_all:
             self.siblings.contact(copy, shown)
 
-    def outdating(self, copy: Copy, least_chance: float) -> SiteChange | None:
+    def outdating(self, copy: Copy) -> SiteChange | None:
         """Return the change of a sibling because of which a fresh copy is validated; None if none does."""
-        if self.siblings is None or least_chance >= 1.0 or copy.for_good or self.current_until_s(copy) is not None:
+        if self.siblings is None or copy.sibling_chance >= 1.0 or self.current_until_s(copy) is not None:
             return None
-        return self.siblings.outdating(copy, least_chance)
+        return self.siblings.outdating(copy)
 
     @property
     def stored_at_most(self) -> int:

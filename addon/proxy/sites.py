@@ -29,10 +29,10 @@ class Sites:
             site = self._sites[domain] = Siblings()
         site.contact(copy.url, shown.previous_s, shown.changed_s)
 
-    def outdating(self, copy: Copy, least_chance: float) -> SiteChange | None:
-        """Return the change of a sibling that has outdated a copy with at least this probability; None if none has."""
+    def outdating(self, copy: Copy) -> SiteChange | None:
+        """Return the change of a sibling that has probably outdated a copy; None if none has."""
         site = self._sites.get(registrable_domain(host_of(copy.url)))
-        return None if site is None else site.outdating(copy.url, copy.current_s, least_chance)
+        return None if site is None else site.outdating(copy.url, copy.current_s, copy.sibling_chance)
 
     def forget(self, tombstone: Tombstone) -> None:
         """Remove the sites of forgotten objects. Raises ValueError for a pattern that cannot be read."""

@@ -80,6 +80,8 @@ class Copy:
     """The Range that fetched a part whose content is shorter than its Content-Range said; empty for all others."""
     covered: tuple[str, int] | None = None
     """The channel that brought the copy and reports its updates, and the place in it; None if none does."""
+    sibling_chance: float = 1.0
+    """The probability from which on a change of a sibling outdates the copy before its expiry; 1: never."""
     because: str = ""
     """The URL of the sibling because of whose change the copy was last validated early; empty: it was not."""
     rule: str = ""
@@ -134,6 +136,8 @@ class Copy:
         """Whether it was received later than another; False if it is from the future, as the clock was set back."""
         return other.response_time_s < self.response_time_s <= now_s
 
-    def with_verdict(self, expiry_s: float | None, reason: str, rule: str) -> Self:
+    def with_verdict(
+        self, expiry_s: float | None, reason: str, rule: str, sibling_chance: float = 1.0
+    ) -> Self:
         """Return the copy with a verdict of the policy."""
-        return replace(self, expiry_s=expiry_s, reason=reason, rule=rule)
+        return replace(self, expiry_s=expiry_s, reason=reason, rule=rule, sibling_chance=sibling_chance)

@@ -7,6 +7,7 @@ from bestbefore.policies.models.demand import CopyDemand, first_request, request
 from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.policy import ContactOutcome, Policy
 from bestbefore.policies.validation.machinery.verdict import Verdict
+from bestbefore.policies.validation.siblings.least_chance import least_chance
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.scenario import Scenario
 from bestbefore.replay.simulate.sites import ReplayedSites
@@ -24,6 +25,8 @@ class CachedCopy:
     """The time at which it was last known to be current."""
     verdict: Verdict
     """The verdict, with the time from which on it must be validated."""
+    least_chance: float = 1.0
+    """The probability from which on a change of a sibling outdates it."""
 
 
 @dataclass(slots=True)
@@ -90,7 +93,7 @@ def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> d
         else:
             changed = object_.changed_s > copy.current_s
             if r < copy.verdict.expiry_s and not (
-                sites is not None and sites.outdated(name, copy.current_s, policy.siblings)
+                sites is not None and sites.outdated(name, copy.current_s, copy.least_chance)
             ):
                 object_.hits += 1
                 object_.stale_hits += changed
@@ -100,8 +103,10 @@ def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> d
             if copy.verdict.state is not None:
                 outcome = ContactOutcome(copy.verdict.state, changed)
         history, group = known.contact(name, r)
+        verdict = policy.verdict(history, group, r, outcome, object_.demands.get(partition))
+        chance = 1.0
         if sites is not None:
             sites.contact(name, r)
-        verdict = policy.verdict(history, group, r, outcome, object_.demands.get(partition))
-        object_.copies[partition] = CachedCopy(r, verdict)
+            chance = least_chance(history, r, verdict.expiry_s, policy.siblings)
+        object_.copies[partition] = CachedCopy(r, verdict, chance)
     return {name: object_.counts() for name, object_ in objects.items()}

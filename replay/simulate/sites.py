@@ -42,9 +42,9 @@ class ReplayedSites:
         changed_s = last_s if last_s is not None and last_s > previous_s else None
         self._site(name).contact(name, previous_s, changed_s)
 
-    def outdated(self, name: str, current_s: float, least_chance: float) -> bool:
+    def outdated(self, name: str, current_s: float, least: float) -> bool:
         """Whether a sibling's change has outdated a copy that was current at `current_s`, at least this probably."""
-        return self._site(name).outdating(name, current_s, least_chance) is not None
+        return self._site(name).outdating(name, current_s, least) is not None
 
     def _site(self, name: str) -> Siblings:
         return self._sites[self._truth.grouping.group_of(name)]

@@ -17,7 +17,8 @@ from bestbefore.addon.store.backend.keys import host_in
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.demand import CopyDemand
 from bestbefore.policies.models.group import Group
-from bestbefore.policies.validation.machinery.verdict import Reason
+from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
+from bestbefore.policies.validation.siblings.least_chance import least_chance
 
 MAX_GROUPS = 4096
 PERMANENTLY = "permanent"
@@ -71,8 +72,9 @@ class ExpiryEvaluator:
         if record.feed is not None:
             expiry_s = bounded(verdict.expiry_s, copy.current_s, record.feed.hints, rule.feed_hint)
             if expiry_s > verdict.expiry_s:
-                return copy.with_verdict(expiry_s, FEED_HINT, rule.key)
-        return copy.with_verdict(verdict.expiry_s, verdict.reason, rule.key)
+                verdict = Verdict(expiry_s, FEED_HINT)
+        chance = least_chance(history, copy.current_s, verdict.expiry_s, rule.policy.siblings)
+        return copy.with_verdict(verdict.expiry_s, verdict.reason, rule.key, chance)
 
     async def _demand(self, copy: Copy) -> CopyDemand:
         """Return the demand for a copy as of the time when it was last current, which may be before the request."""

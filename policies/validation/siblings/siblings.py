@@ -33,7 +33,7 @@ class Siblings:
         if changed_s is not None:
             self.changes.add(SiteChange(changed_s, name, directory))
 
-    def outdating(self, name: str, current_s: float, least_chance: float) -> SiteChange | None:
+    def outdating(self, name: str, current_s: float, least: float) -> SiteChange | None:
         """Return the change since `current_s` that has changed this object too with at least this chance; None if none.
 
         The latest of the most probable ones. The copies of an object are not concerned by its own changes.
@@ -42,7 +42,7 @@ class Siblings:
             return None
         directory = directory_of(name)
         chance = self._chances(name, directory)
-        found, found_chance = None, least_chance
+        found, found_chance = None, least
         for change in self.changes.of_siblings(name, current_s):
             has = chance.same if change.directory == directory else chance.other
             if has >= found_chance:
