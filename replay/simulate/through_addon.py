@@ -46,16 +46,19 @@ def obstacle(scenario: Scenario, policy: Policy) -> str | None:
     for need, words in NOT_LIVE.items():
         if need in policy.needs:
             return f"the proxy cannot run it: it needs {words}"
-    if policy.siblings < 1.0 and scenario.warmup is None:
-        return "its origin gives no times, by which siblings are known, where histories are complete"
     last_s = float(scenario.requests.times_s[-1]) if len(scenario.requests) else scenario.origin_s
     if parse_http_date(format_http_date(last_s), last_s) != math.floor(last_s):
         return f"the trace reaches to {last_s:.17g} s, beyond the year 9999, where the dates of HTTP end"
+    if _tells_times(scenario, policy) and (scenario.updates.times_s % 1.0).any():
+        return "updates lie between whole seconds, and Last-Modified does not tell a proxy which"
     if scenario.warmup is not None:
-        if scenario.warmup.tells_times and (scenario.updates.times_s % 1.0).any():
-            return "updates lie between whole seconds, and Last-Modified does not tell a proxy which"
         return None
     return _obstacle_of_groups(policy, scenario.origin_s, last_s)
+
+
+def _tells_times(scenario: Scenario, policy: Policy) -> bool:
+    """Whether the origin sends Last-Modified; where histories are complete, only siblings are known by it."""
+    return policy.siblings < 1.0 if scenario.warmup is None else scenario.warmup.tells_times
 
 
 def _obstacle_of_groups(policy: Policy, origin_s: float, last_s: float) -> str | None:
@@ -96,7 +99,7 @@ async def _replay(scenario: Scenario, policy: Policy, watch: Watch) -> dict[str,
         assert isinstance(policy, Bounded | Formula)
         rules = Rules(DomainRule(Pattern.parse("*"), policy if isinstance(policy, Bounded) else Bounded(policy)))
         site = Site(name="bestbefore", salt=b"", max_cached_body=1 << 20)
-        origin = PlayedOrigin(objects, clock, tells_times=scenario.warmup is not None and scenario.warmup.tells_times)
+        origin = PlayedOrigin(objects, clock, tells_times=_tells_times(scenario, policy))
         is_observed = scenario.warmup is not None
         evaluator = None if is_observed else CompleteEvaluator(store, rules, objects.groups)
         exchanges = Exchanges(clock, store, origin, rules, site, on_answered=lambda _: None, evaluator=evaluator)

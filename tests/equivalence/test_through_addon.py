@@ -74,11 +74,12 @@ def assert_same(scenario: Scenario, policy: Policy) -> None:
     ("spec", "cache", "warm"),
     [
         ("fixed:interval=1h,siblings=0.02", Cache.CLIENT, Warm.COMPLETE),
+        ("fixed:interval=1h,siblings=0.02", Cache.SHARED, None),
         pytest.param("ttl:alpha=0.2,siblings=0.02", Cache.CLIENT, Warm.CONTACTS, marks=pytest.mark.slow),
         pytest.param(f"indttl:theta=0.2,siblings=0.02,{LIVE}", Cache.CLIENT, Warm.NONE, marks=pytest.mark.slow),
     ],
 )
-def test_validations_because_of_siblings_are_the_same(spec: str, cache: Cache, warm: Warm) -> None:
+def test_validations_because_of_siblings_are_the_same(spec: str, cache: Cache, warm: Warm | None) -> None:
     scenario = crowded(1, cache, Grouping.PREFIX, warm)
     alone = parse_spec(spec.replace("siblings=0.02", "siblings=1"))
     assert plain_engine.replay(scenario, parse_spec(spec)) != plain_engine.replay(scenario, alone)
