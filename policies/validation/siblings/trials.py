@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from bestbefore.policies.validation.siblings.changes import SiteChange
 
-MATCH_S = 60.0
-"""Two objects changed together if their changes are at most this far apart."""
+MATCH_S = 600.0
+"""Two objects changed together if their changes are at most this far apart: a site is published in some minutes."""
 PARENT_WEIGHT = 4.0
 """The number of trials that the ratio of the directory or the site counts for beside an object's own."""
 SITE_PRIOR = (0.2, 2.0)

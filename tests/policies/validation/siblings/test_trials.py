@@ -9,11 +9,11 @@ COUNTS = st.tuples(st.integers(0, 50), st.integers(0, 50)).map(lambda n: (min(n)
 TRIALS = st.tuples(COUNTS, COUNTS).map(lambda n: Trials(*n[0], *n[1]))
 
 
-def test_a_change_counts_as_together_if_the_object_changed_within_a_minute_of_it() -> None:
-    changes = [SiteChange(1000.0, "x/a", "x"), SiteChange(2000.0, "y/a", "y")]
-    assert trials(changes, "x", 1000.0 + MATCH_S) == Trials(same_together=1, same=1, other=1)
-    assert trials(changes, "x", 2000.0 - MATCH_S) == Trials(other_together=1, other=1)
-    assert trials(changes, "y", 900.0) == Trials(same=1, other=1)
+def test_a_change_counts_as_together_if_the_object_changed_within_minutes_of_it() -> None:
+    changes = [SiteChange(10_000.0, "x/a", "x"), SiteChange(20_000.0, "y/a", "y")]
+    assert trials(changes, "x", 10_000.0 + MATCH_S) == Trials(same_together=1, same=1, other=1)
+    assert trials(changes, "x", 20_000.0 - MATCH_S) == Trials(other_together=1, other=1)
+    assert trials(changes, "y", 9_000.0) == Trials(same=1, other=1)
     assert trials(changes, "y", None) == Trials(same=1, other=1)
 
 
