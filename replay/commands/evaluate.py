@@ -112,9 +112,11 @@ def command(
     except TraceError as error:
         raise InputError(str(error)) from None
     settings = [
-        Setting(case, Cache(cache), Known(known)) for case in cases for cache in caches for known in histories
+        Setting(case, Cache(cache), Known(known))
+        for case in cases
+        for cache in dict.fromkeys(caches)
+        for known in dict.fromkeys(histories)
     ]
-    settings.sort(key=lambda setting: [Cache(cache) for cache in caches].index(setting.cache))
     finished = None
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -130,15 +132,21 @@ def command(
     compared = Comparison(policies, outcomes, stale_rates)
     for family in compared.families:
         for place in compared.places:
-            click.echo(f"{family}, {place}: validations as multiples of the best of the five")
-            heads, rows = tables.of_policies(compared, family, place, ends=False)
-            for line in aligned([heads, *rows], words=1):
-                click.echo(line)
-            click.echo("")
+            table = tables.of_policies(compared, family, place, ends=False)
+            _print(f"{family}, {place}: validations as multiples of the best of the five", table)
+        if tables.has_first_day(compared):
+            table = tables.of_first_day(compared, family, ends=False)
+            _print(f"{family}, first day: stale hits with the validations of ttl, as multiples of its own", table)
     if folder is not None:
         page = Page(NAME, made())
         report.write(page, compared, words, _spent(compared))
         click.echo(page.write(folder))
+
+
+def _print(title: str, table: tables.Table) -> None:
+    heads, rows = table
+    for line in (title, *aligned([heads, *rows], words=1), ""):
+        click.echo(line)
 
 
 def _spent(compared: Comparison) -> str:

@@ -114,12 +114,16 @@ def of_losses(compared: Comparison, more: float, most: int) -> tuple[Table, int]
     return (["trace", "caches, histories", "stale hits", "over the best of the five"], rows), len(losses)
 
 
-def of_first_day(compared: Comparison, family: str) -> Table:
+def of_first_day(compared: Comparison, family: str, *, ends: bool = True) -> Table:
     """All policies on the first day: stale hits at the validations of `ttl`, as multiples of its own."""
-    caches = list(dict.fromkeys(place.cache for place in compared.places))
+    caches = list(dict.fromkeys(outcome.setting.cache for outcome in compared.outcomes))
     rows = [
         [one.name]
-        + [shown(compared.first_day(family, cache, rate, one)) for cache in caches for rate in compared.stale_rates]
+        + [
+            shown(compared.first_day(family, cache, rate, one), ends=ends)
+            for cache in caches
+            for rate in compared.stale_rates
+        ]
         for one in compared.policies
     ]
     heads = [f"{cache}, {percent(rate)}" for cache in caches for rate in compared.stale_rates]

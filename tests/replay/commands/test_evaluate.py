@@ -62,6 +62,13 @@ def test_a_missing_trace_is_named(tmp_path: Path) -> None:
     assert (alone.exit_code, "expected --updates FILE" in alone.stderr) == (2, True)
 
 
+def test_only_the_first_day_may_be_evaluated(tmp_path: Path) -> None:
+    once = run(*TRACE, *QUICK[:4], "--cache", "client", "--cache", "client", "--history", "first-day",
+               "--policy", "squid:percent=1..80/2", "--out", str(tmp_path))  # fmt: skip
+    assert once.exit_code == 0, once.stderr
+    assert once.stdout.startswith("the given trace, first day: stale hits with the validations of ttl")
+
+
 def test_a_half_of_the_objects_may_be_used() -> None:
     half = run(*TRACE, *QUICK, "--half", "tuning")
     assert half.exit_code == 0
