@@ -34,12 +34,6 @@ CLOSE = 1e-9
 MOST_NEWTON_STEPS = 6
 LAST_STEP = 1e-4
 LARGEST_PRICE = 1e6
-LARGEST_MASS = 1.0
-"""The largest mass tolerated under a price by the rules of the papers, also where a stale hit is too cheap for any
-validation.
-
-A copy that is never validated again would be lost to what is learnt later: updates, requests, the price.
-"""
 
 
 def tolerated_mass(price: float, requests_per_update: float) -> float:
@@ -90,7 +84,7 @@ def priced_passage_s(
         if rates_per_hour[k] > LEAST_PER_HOUR:
             step_s = min(step_s, longest_s)
             per_s = rates_per_hour[k] / HOUR_S
-            mass = _limited_mass(price, requests, passed_s + step_s / 2, per_s)
+            mass = priced_mass(price, requests, passed_s + step_s / 2, per_s)
             share = per_s * step_s / mass
             if used + share >= 1.0:
                 return start_s + passed_s + (1.0 - used) * mass / per_s
@@ -104,7 +98,7 @@ def priced_passage_s(
             clock_s = edges_s[k]
     for i in range(segments):
         if rates_per_hour[i] > LEAST_PER_HOUR:
-            rates_per_hour[i] /= _limited_mass(price, requests, math.inf, rates_per_hour[i] / HOUR_S)
+            rates_per_hour[i] /= priced_mass(price, requests, math.inf, rates_per_hour[i] / HOUR_S)
     return first_passage_s(edges_s, rates_per_hour, start_s + passed_s, 1.0 - used)
 
 
@@ -118,7 +112,7 @@ def priced_waning_passage_s(start_s: float, age_s: float, price: float, requests
         begin_s = age_s + passed_s
         step_s = min(longest_s, begin_s / 2)
         middle_s = passed_s + step_s / 2
-        mass = _limited_mass(price, requests, middle_s, 1.0 / (age_s + middle_s))
+        mass = priced_mass(price, requests, middle_s, 1.0 / (age_s + middle_s))
         share = math.log1p(step_s / begin_s) / mass
         if used + share >= 1.0:
             return start_s + passed_s + begin_s * math.expm1((1.0 - used) * mass)
@@ -132,8 +126,3 @@ def priced_mass(price: float, requests: RequestRates, after_s: float, updates_pe
     """x, `after_s` seconds after the moment of the request rates; may be infinite."""
     per_s = request_rate_per_s(requests, after_s)
     return tolerated_mass(requests.burst * price, per_s / (requests.burst * updates_per_s))
-
-
-def _limited_mass(price: float, requests: RequestRates, after_s: float, updates_per_s: float) -> float:
-    """As `priced_mass`, at most `LARGEST_MASS`."""
-    return min(priced_mass(price, requests, after_s, updates_per_s), LARGEST_MASS)

@@ -1,6 +1,7 @@
 """The readable reference engine: one pass over updates and requests in order of time, one decision at a time."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bestbefore.policies.models.demand import CopyDemand, first_request, requested
@@ -8,6 +9,7 @@ from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.policy import ContactOutcome, Policy
 from bestbefore.policies.validation.machinery.verdict import Verdict
 from bestbefore.policies.validation.siblings.least_chance import least_chance
+from bestbefore.replay.simulate.controlled_prices import ControlledPrices
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.scenario import Scenario
 from bestbefore.replay.simulate.sites import ReplayedSites
@@ -69,13 +71,13 @@ def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> d
     """
     known = scenario.histories_for(policy)
     sites = ReplayedSites.at_test_start(scenario) if policy.siblings < 1.0 else None
+    prices = ControlledPrices(policy, scenario.grouping) if policy.stale_rate else None
+    tells_times = scenario.warmup is None or scenario.warmup.tells_times
     partition_of = scenario.cache.partition_of
     counts_requests = Needs.DEMAND in policy.needs
     objects = {name: _Object() for name in scenario.known.histories}
-    if counts_requests and scenario.earlier is not None:
-        for r, client, name in scenario.earlier.rows():
-            if name in objects:
-                objects[name].request(partition_of(client), r)
+    if counts_requests:
+        _count_earlier_requests(scenario, objects)
     updates = scenario.updates.rows()
     update = next(updates, None)
     for r, client, name in watch(scenario.requests.rows()):
@@ -97,16 +99,29 @@ def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> d
             ):
                 object_.hits += 1
                 object_.stale_hits += changed
+                if prices is not None:
+                    prices.hit(name, partition, r)
                 continue
             object_.validations += 1
             object_.unnecessary += not changed
+            if prices is not None:
+                changed_s = object_.changed_s if tells_times else math.nan
+                prices.validated(name, partition, r, changed_s if changed else None)
             if copy.verdict.state is not None:
                 outcome = ContactOutcome(copy.verdict.state, changed)
         history, group = known.contact(name, r)
-        verdict = policy.verdict(history, group, r, outcome, object_.demands.get(partition))
+        deciding = policy if prices is None else prices.policy(name, partition, history, r)
+        verdict = deciding.verdict(history, group, r, outcome, object_.demands.get(partition))
         chance = 1.0
         if sites is not None:
             sites.contact(name, r)
             chance = least_chance(history, r, verdict.expiry_s, policy.siblings)
         object_.copies[partition] = CachedCopy(r, verdict, chance)
     return {name: object_.counts() for name, object_ in objects.items()}
+
+
+def _count_earlier_requests(scenario: Scenario, objects: Mapping[str, _Object]) -> None:
+    """Count the requests before the test start towards the demand for copies."""
+    for r, client, name in () if scenario.earlier is None else scenario.earlier.rows():
+        if name in objects:
+            objects[name].request(scenario.cache.partition_of(client), r)

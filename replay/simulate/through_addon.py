@@ -46,6 +46,8 @@ def obstacle(scenario: Scenario, policy: Policy) -> str | None:
     for need, words in NOT_LIVE.items():
         if need in policy.needs:
             return f"the proxy cannot run it: it needs {words}"
+    if policy.stale_rate:
+        return "the proxy does not control prices"
     last_s = float(scenario.requests.times_s[-1]) if len(scenario.requests) else scenario.origin_s
     if parse_http_date(format_http_date(last_s), last_s) != math.floor(last_s):
         return f"the trace reaches to {last_s:.17g} s, beyond the year 9999, where the dates of HTTP end"

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 from bestbefore.policies.models.demand import CopyDemand
@@ -26,6 +26,11 @@ ENOUGH_UPDATES = 3
 """The least number of counted updates with which the policy decides without fallback."""
 LEAST_EXPOSURE_H = 1.0
 """The least hours of observation with which an hour bin has a rate of its own."""
+
+LEAST_STALE_RATE = 1e-6
+"""The least target of a controlled price."""
+LONGEST_CONTROLLED_S = DAY_S
+"""The longest lifetime under a controlled price: a copy that is not validated shows nothing of its stale hits."""
 
 LIVE_DEFAULTS: Mapping[str, float | Sequence[str]] = {
     "max_ttl": DAY_S,
@@ -117,6 +122,9 @@ class Bounded:
 
     Before its expiry a copy is validated if another object of its site is found changed and, with at least the
     probability `siblings`, the object has changed too (`siblings.Siblings`). Engines ask for this at each request.
+
+    With `stale_rate` the price of a policy with a price is controlled, so that this share of the requests that find a
+    copy are stale hits (`control`). Engines ask for `at_price` then.
     """
 
     policy: Formula
@@ -126,6 +134,8 @@ class Bounded:
     bootstrap_s: float = 60.0
     history_window_s: float = math.inf
     siblings: float = 1.0
+    stale_rate: float = 0.0
+    """The target share of stale hits; 0: the price is not controlled."""
 
     rule: Rule | RuleWithFallback = field(init=False, repr=False, compare=False)
     """The policy and its bounds in the form that engines use."""
@@ -138,6 +148,8 @@ class Bounded:
         check_range("bootstrap", self.bootstrap_s)
         check_range("history_window", self.history_window_s, least=1.0, infinite=True)
         check_range("siblings", self.siblings, most=1.0)
+        if self.stale_rate:
+            check_range("stale_rate", self.stale_rate, least=LEAST_STALE_RATE, most=1.0)
         if self.min_ttl_s > self.max_ttl_s:
             raise ValueError(f"min_ttl ({self.min_ttl_s:g} s) must not exceed max_ttl ({self.max_ttl_s:g} s)")
         object.__setattr__(self, "rule", self._rule())
@@ -149,6 +161,11 @@ class Bounded:
     @property
     def needs(self) -> Needs:
         return self.policy.needs
+
+    def at_price(self, price: float) -> "Bounded":
+        """The policy with the price in force, and lifetimes that let it learn from validations."""
+        policy = replace(self.policy, price=price)  # type: ignore[type-var]
+        return replace(self, policy=policy, max_ttl_s=min(self.max_ttl_s, LONGEST_CONTROLLED_S), stale_rate=0.0)
 
     def verdict(
         self,

@@ -47,6 +47,15 @@ class Policy(Protocol):
         """The chance from which on a copy is validated because of a sibling's change (`siblings`); 1: never."""
         ...
 
+    @property
+    def stale_rate(self) -> float:
+        """The target share of stale hits for which the price is controlled; 0: it is not."""
+        ...
+
+    def at_price(self, price: float) -> "Policy":
+        """The policy with a price that the control of `stale_rate` has set."""
+        ...
+
     def verdict(
         self,
         history: History,
@@ -90,6 +99,8 @@ class Formula:
     """The reason of a decision by its number: `alternatives`, or the name of the policy."""
     siblings: ClassVar[float] = 1.0
     """Only `Bounded` validates because of siblings."""
+    stale_rate: ClassVar[float] = 0.0
+    """Only `Bounded` has a controlled price."""
     keeps_state: ClassVar[bool]
     """Whether a decision depends on the state kept at the last one for the same copy: whether it needs outcomes."""
 
@@ -102,6 +113,9 @@ class Formula:
 
         In compiled code `self` is a tuple of the fields, without methods and class variables.
         """
+        raise NotImplementedError
+
+    def at_price(self, price: float) -> "Formula":
         raise NotImplementedError
 
     def verdict(

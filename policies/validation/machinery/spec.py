@@ -22,6 +22,8 @@ from bestbefore.policies.validation.table import POLICIES, forms_of
 Value = str | float | Sequence[str]
 """The value of a parameter before parsing: text, a number (for a duration, seconds), or a list of names."""
 
+PRICE, STALE_RATE = "price", "stale_rate"
+
 UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": HOUR_S, "d": DAY_S}
 
 
@@ -53,6 +55,8 @@ def make_policy(name: str, params: Mapping[str, Value]) -> Formula | Bounded:
         raise ValueError(unknown_name("policy", name, POLICIES))
     bounds = _fields_by_key(Bounded)
     policy_class = form_with(name, params.keys() - bounds.keys())
+    if STALE_RATE in params:
+        policy_class = _controlled(name, params.keys() - bounds.keys())
     own = _fields_by_key(policy_class)
     policy = policy_class(**{own[key]: _number(key, own[key], value) for key, value in params.items() if key in own})
     bounded = {key: value for key, value in params.items() if key in bounds}
@@ -79,6 +83,16 @@ def form_with(name: str, keys: Set[str]) -> type[Formula]:
     raise ValueError(f"{one} and {other} exclude each other: expected one of them")
 
 
+def _controlled(name: str, keys: Set[str]) -> type[Formula]:
+    """The form of the policy of this name whose price can be controlled. Raises ValueError as `form_with`."""
+    for key in sorted(keys):
+        if key == PRICE or not go_together(name, key, PRICE):
+            raise ValueError(f"{key} and {STALE_RATE} exclude each other: expected one of them")
+    if not go_together(name, PRICE, PRICE):
+        raise ValueError(f"{STALE_RATE}: {name} has no price that could be controlled")
+    return form_with(name, {*keys, PRICE})
+
+
 def go_together(name: str, key: str, other: str) -> bool:
     """Whether a policy of this name may have both of these parameters."""
     return any({key, other} <= _fields_by_key(form).keys() for form in forms_of(name))
@@ -94,8 +108,10 @@ def params(policy: Policy) -> dict[str, float | str | list[str]]:
         values |= params(policy.policy)
     for key, field in _fields_by_key(type(policy)).items():
         value = getattr(policy, field)
-        if key == "siblings" and value == 1.0:
+        if (key == "siblings" and value == 1.0) or (key == STALE_RATE and not value):
             continue
+        if key == STALE_RATE:
+            del values[PRICE]
         if key == "fallback":
             if value is not None:
                 values[key] = [rule.name for rule in value]
@@ -159,7 +175,8 @@ def _number(key: str, field: str, value: Value) -> float:
             return parse_duration(value)
         except ValueError as error:
             raise ValueError(f"{key}: {error}") from None
-    number = _float(str(value))
+    text = str(value).strip()
+    number = _float(text[:-1]) / 100 if key == STALE_RATE and text.endswith("%") else _float(text)
     if math.isnan(number):
         raise ValueError(f"{key}: {value!r} is not a number")
     return number

@@ -67,7 +67,7 @@ def test_what_takes_more_than_a_day_goes_on_in_whole_days() -> None:
 
 @given(st.floats(1.0, 1e7), st.floats(1.5, 100.0))
 def test_without_requests_a_rate_that_falls_with_the_age_makes_a_share_of_the_age(age_s: float, price: float) -> None:
-    alpha = math.expm1(min(tolerated_mass(price, 0.0), 1.0))
+    alpha = math.expm1(tolerated_mass(price, 0.0))
     expiry_s = priced_waning_passage_s(NOON, age_s, price, NONE)
     assert expiry_s == pytest.approx(NOON + alpha * age_s, abs=1e-3 + 1e-8 * age_s)
     assert priced_waning_passage_s(NOON, 0.0, price, NONE) == NOON

@@ -30,6 +30,7 @@ class Hasty:
     name = "hasty"
     needs = Needs.NONE
     siblings = 1.0
+    stale_rate = 0.0
 
     def verdict(
         self,

@@ -22,8 +22,8 @@ from bestbefore.policies.validation.machinery.spec import (
 from bestbefore.policies.validation.rules.agghist import AggHist
 from bestbefore.policies.validation.rules.indagg import IndAgg
 from bestbefore.policies.validation.rules.indhist import IndHist
-from bestbefore.policies.validation.rules.indttl import IndTtl
-from bestbefore.policies.validation.rules.ttl import Ttl
+from bestbefore.policies.validation.rules.indttl import IndTtl, PricedIndTtl
+from bestbefore.policies.validation.rules.ttl import PricedTtl, Ttl
 from bestbefore.policies.validation.table import POLICIES, forms_of
 
 
@@ -64,6 +64,10 @@ def test_a_spec_is_the_policy_it_describes(text: str, policy: Policy) -> None:
         ("indhist:thta=1", "unknown parameter of indhist 'thta', did you mean 'theta'?"),
         ("ttl:thet=1", "unknown parameter of ttl 'thet', did you mean 'theta'? (known: alpha, theta, "),
         ("ttl:max_tl=1", "did you mean 'max_ttl'?"),
+        ("indttl:theta=1,stale_rate=0.1", "theta and stale_rate exclude each other: expected one of them"),
+        ("ttl:price=1,stale_rate=0.1", "price and stale_rate exclude each other: expected one of them"),
+        ("fixed:stale_rate=0.1", "stale_rate: fixed has no price that could be controlled"),
+        ("ttl:stale_rate=5", "stale_rate must be a number from 1e-06 to 1, not 5"),
         ("ttl:theta=1,alpha=1", "alpha and theta exclude each other: expected one of them"),
         ("ttl:", "'' in 'ttl:': expected key=value"),
         ("ttl:alpha", "'alpha' in 'ttl:alpha': expected key=value"),
@@ -166,3 +170,12 @@ def test_a_policy_is_written_as_people_write_it() -> None:
 
 def test_durations_are_written_as_the_examples_say() -> None:
     assert doctest.testmod(spec) == (0, 1)
+
+
+def test_a_stale_rate_controls_the_price_of_the_form_that_has_one() -> None:
+    policy = parse_spec("indttl:stale_rate=5%,window=1h,max_ttl=1d")
+    assert policy == Bounded(PricedIndTtl(window_s=3600.0), max_ttl_s=86400.0, stale_rate=0.05)
+    assert "price" not in params(policy)
+    assert parse_spec(spec_text("indttl", params(policy))) == policy
+    assert policy.at_price(2.0) == Bounded(PricedIndTtl(2.0, 3600.0), max_ttl_s=86400.0)
+    assert parse_spec("ttl:stale_rate=0.1").at_price(2.0) == Bounded(PricedTtl(2.0), max_ttl_s=86400.0)
