@@ -165,7 +165,7 @@ def main() -> None:
         print(row, flush=True)
         printed.append(row)
     if arguments.record:
-        sys.argv = [sys.argv[0], *(one for one in sys.argv[1:] if one != str(arguments.traces))]
+        sys.argv = ["DIR" if one == str(arguments.traces) else one for one in sys.argv]
         write_page(PAGE, "Validations spared by siblings", EXPLANATION, "\n".join(printed), preformatted=False)
 
 
