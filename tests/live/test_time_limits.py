@@ -173,14 +173,24 @@ def test_a_client_that_stops_sending_its_content_is_left(came: Came) -> None:
     assert took_s < 6
 
 
-def test_trailer_fields_of_a_request_hold_up_nothing(port: int, start_origin: Any) -> None:
+def test_trailer_fields_of_a_request_hold_up_nothing(port: int, serve_each: Any) -> None:
     """They are dropped."""
-    origin = start_origin({"/a": [0.0]})
+    received = bytearray()
+
+    def talk(connection: socket.socket) -> None:
+        # All of it: what is left unread when an origin closes may cost its answer.
+        while not received.endswith(b"\r\n0\r\n\r\n") and (data := connection.recv(65536)):
+            received.extend(data)
+        connection.sendall(b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
+
+    server = socket.create_server(("127.0.0.1", 0))
+    serve_each(server, talk, None)
     chunked = get("HOST", "Transfer-Encoding: chunked", "Trailer: X", method="PUT")
-    request = chunked.replace(b"HOST", origin.url[7:].encode()) + b"3\r\nabc\r\n0\r\nX: 1\r\n\r\n"
+    host = f"127.0.0.1:{server.getsockname()[1]}".encode()
     with closing(socket.create_connection(("127.0.0.1", port), 15)) as connection:
-        connection.sendall(request)
-        assert connection.recv(65536).startswith(b"HTTP/1.1 501"), "the origin knows no PUT"
+        connection.sendall(chunked.replace(b"HOST", host) + b"3\r\nabc\r\n0\r\nX: 1\r\n\r\n")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 201")
+    assert received.endswith(b"3\r\nabc\r\n0\r\n\r\n")
 
 
 def test_a_client_that_leaves_after_its_content_ends_the_contact(shared_proxy: Any) -> None:
