@@ -71,7 +71,7 @@ class Store:
         )
         self._groups = Groups(self._link, clock, self._histories.waiting_gain)
         self._requests = PendingCounts[str](faults, "requests", "requests of", str, self._tally)
-        self.demand = DemandCounts(self._link, faults)
+        self.demand = DemandCounts(self._link, faults, clock.monotonic)
         self._invalidation = Invalidation(
             self._link,
             clock,

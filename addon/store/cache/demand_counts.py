@@ -17,6 +17,8 @@ from bestbefore.addon.store.cache.faults import Faults, short, write_each
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.policies.models.demand import BURST_GAP_S, CopyDemand, first_request, joined, requested
 
+WRITTEN_EVERY_S = 5.0
+"""How often a batch is written while requests go on, s: each copy in it costs a script."""
 MAX_WAITING = 50_000
 """For how many copies requests may be pending; beyond it only theirs are counted."""
 AT_ONCE = 1000
@@ -28,8 +30,11 @@ REMEMBERED = 50_000
 class DemandCounts:
     """The pending requests by copy. A batch whose reply is lost is written again, and so counts twice."""
 
-    def __init__(self, link: Link, faults: Faults) -> None:
+    def __init__(self, link: Link, faults: Faults, monotonic: Callable[[], float]) -> None:
         self._link = link
+        self._monotonic = monotonic
+        self._due_s = 0.0
+        """When the next batch is due, by the monotonic clock."""
         self._faults = faults
         self._uncounted: list[tuple[Copy, float]] = []
         """The latest requests, which are counted `AT_ONCE`."""
@@ -100,13 +105,18 @@ class DemandCounts:
         return len(self._pending)
 
     def snapshot(self) -> Callable[[], bool]:
-        """Return a function that tells whether any of the requests pending now is still pending."""
+        """Return a function that tells whether any request pending now is still pending. They become due at once."""
+        self._due_s = 0.0
         self._count()
         pending = self._pending
         return lambda: self._pending is pending and bool(pending)
 
     async def write(self, backend: Backend) -> None:
-        """Add all that is pending. Raises UnavailableError, UnwritableError; it remains pending then."""
+        """Add all that is pending, if it is due. Raises UnavailableError, UnwritableError; it remains pending then."""
+        now_s = self._monotonic()
+        if now_s < self._due_s:
+            return
+        self._due_s = now_s + WRITTEN_EVERY_S
         self._count()
         batch, self._pending = self._pending, {}
         self._batches += 1

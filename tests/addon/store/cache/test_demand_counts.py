@@ -2,6 +2,7 @@
 
 import pytest
 
+from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.store.backend.interface import UnavailableError
 from bestbefore.addon.store.backend.keys import CopyKey
 from bestbefore.addon.store.cache import demand_counts
@@ -96,3 +97,19 @@ def test_requests_for_only_so_many_copies_are_pending(store, copy_of, monkeypatc
         "http://a.org/": 2.0, "http://b.org/": 1.0,
     }  # fmt: skip
     assert CopyKey("http://c.org/") not in store.demand._pending
+
+
+async def test_requests_that_go_on_are_written_every_few_seconds(open_a_store, copy_of):
+    clock = ManualClock(1e9)
+    store = await open_a_store(clock=clock)
+    copy, waiting = copy_of(URL, stored_s=1e9), []
+    for passed_s in (0.0, 1.0, demand_counts.WRITTEN_EVERY_S):
+        clock.advance(passed_s)
+        store.demand.count(copy, clock.now())
+        await store.demand.write(store._link.backend)
+        waiting.append(store.demand.waiting)
+    assert waiting == [0, 1, 0]
+    store.demand.count(copy, clock.now())
+    assert await store.flush()
+    assert store.demand.waiting == 0
+    assert (await store.demand.of(copy)).requests == 4.0
