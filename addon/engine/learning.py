@@ -70,7 +70,7 @@ class Record:
     """The total time in which further updates may have been missed: before each update of known time, the time since
     the contact before. Updates that the origin has listed add nothing."""
     memory: UpdateMemory | None = None
-    """What policies remember of the updates (`hazard.memory`); None without updates."""
+    """What policies remember of the updates (`hazard.memory`), with `last_modified_s`; None without any."""
     interval_micronats: int | None = None
     """What it contributes to the rates of its group (`member_rates`); None if nothing: it is not counted, or was last
     written by a version that did not know these rates."""
@@ -174,7 +174,7 @@ def until(record: Record, now_s: float) -> RecordChange:
         differed_s=None if record.differed_s is None else min(record.differed_s, now_s),
         feed=None if record.feed is None else replace(record.feed, listed_s=min(record.feed.listed_s, last_s)),
     )
-    kept = replace(kept, memory=memory_of(kept.updates, kept.folded, kept.since_s))
+    kept = replace(kept, memory=memory_of(kept.updates, kept.folded, kept.since_s, kept.last_modified_s))
     if not record.counted:
         return RecordChange(kept, applied=True, changed=None)
     moved = kept.since_s != record.since_s
@@ -246,7 +246,9 @@ def _change(record: Record, observation: Observation, found: _Finding, hidden_s:
     memory = record.memory
     if since_s != record.since_s or updates is not record.updates or memory is None:
         hidden_from_s = math.inf if update is None else update.by_s - hidden_s
-        memory = _memory_after(record, since_s, updates, hidden_from_s) or memory_of(updates, record.folded, since_s)
+        memory = _memory_after(record, since_s, updates, hidden_from_s) or memory_of(
+            updates, record.folded, since_s, record.last_modified_s
+        )
     learnt = replace(
         record,
         since_s=since_s,

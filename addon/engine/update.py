@@ -4,7 +4,13 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bestbefore.policies.models.hazard.memory import UpdateMemory, memory_since, updated_at, updated_within
+from bestbefore.policies.models.hazard.memory import (
+    UpdateMemory,
+    memory_at_first_contact,
+    memory_since,
+    updated_at,
+    updated_within,
+)
 from bestbefore.policies.units import HOUR_S
 
 
@@ -99,14 +105,18 @@ def fold(
 
 
 def memory_of(
-    updates: Iterable[Update], folded: Iterable[tuple[int, int]], since_s: float
+    updates: Iterable[Update], folded: Iterable[tuple[int, int]], since_s: float, modified_s: float | None = None
 ) -> UpdateMemory | None:
-    """Return the memory of updates, in ascending order, observed since t_0; None without updates.
+    """Return the memory of updates, in ascending order, observed since t_0; None without any.
+
+    `modified_s`: the Last-Modified of the first contact. One before t_0 is an update too.
 
     Where updates may have been missed before one of known time is not kept, so the object counts as observed there.
     """
     in_hours = (Update(hour * HOUR_S, hour * HOUR_S) for hour, n in folded for _ in range(n))
     memory = memory_since(since_s)
+    if modified_s is not None and modified_s < since_s:
+        memory = memory_at_first_contact(modified_s)
     for update in (*in_hours, *updates):
         memory = _remembered(memory, update, update.by_s)
     return memory if memory.updates else None

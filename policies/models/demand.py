@@ -18,8 +18,8 @@ BURST_GAP_S = 60.0
 """The longest time between two requests of a burst."""
 PRIOR_PER_S = 6.0 / DAY_S
 """The rate of requests of a copy that was not requested yet."""
-DAY_PSEUDO = 1.0
-"""The requests at the prior rate that are added to those of a day."""
+DAY_PSEUDO = 0.1
+"""The requests at the prior rate that are added to those of a day: few, since rates differ by orders of magnitude."""
 MINUTES_PSEUDO = 0.3
 """The requests at the rate of the day that are added to those of the last minutes."""
 FADING_S = 3600.0

@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.addon.engine.learning import DETAILED_UPDATES
-from bestbefore.policies.models.hazard.memory import UpdateMemory, memory_since, updated_at, updated_within
+from bestbefore.policies.models.hazard.memory import (
+    UpdateMemory,
+    memory_at_first_contact,
+    memory_since,
+    updated_at,
+    updated_within,
+)
 from bestbefore.policies.models.member_rates import log_interval_micronats
 from bestbefore.policies.units import HOUR_S, FloatArray
 from bestbefore.replay.kernels.arrays.membership import Membership, join, meet
@@ -62,7 +68,7 @@ class LearntColumns(NamedTuple):
     group_window: Window
     members: Membership
     memories: FloatArray
-    """(owners, fields) the memory of their updates, valid from the first one learnt on."""
+    """(owners, fields) the memory of their updates; without any, `updates` is 0 and the row means nothing."""
     intervals: NDArray[np.int64]
     """(objects,) `log_interval_micronats` of each member at its last contact; negative for others."""
     rates: NDArray[np.int64]
@@ -124,6 +130,8 @@ def learn(truth: Truth, learnt: LearntColumns, object_: int, t: float) -> None:
         learnt.last_s[object_] = (before_s + t) / 2
     if is_first:
         learnt.since_s[object_] = t
+        if learnt.remembers and learnt.last_s[object_] != NEVER_S and learnt.last_s[object_] < t:
+            set_memory(learnt.memories, learnt.owner_of[object_], memory_at_first_contact(learnt.last_s[object_]))
     if learnt.counts_groups and not learnt.joined[object_]:
         if is_first:
             meet(learnt.members, learnt.group_of[object_], object_, t)
@@ -175,10 +183,10 @@ def remember_update(learnt: LearntColumns, object_: int, before_s: float, t: flo
 
 def memory_of(learnt: LearntColumns, object_: int) -> UpdateMemory:
     """Return the memory of an object."""
-    owner = learnt.owner_of[object_]
-    if learnt.updates.ends[owner] == learnt.updates.firsts[owner]:
-        return memory_since(learnt.since_s[object_])
-    return memory_in(learnt.memories, owner)
+    memory = memory_in(learnt.memories, learnt.owner_of[object_])
+    if memory.updates > 0.0:
+        return memory
+    return memory_since(learnt.since_s[object_])
 
 
 def rate(learnt: LearntColumns, object_: int, t: float) -> None:

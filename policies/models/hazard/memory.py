@@ -70,6 +70,14 @@ def memory_since(since_s: float) -> UpdateMemory:
     return UpdateMemory(since_s, since_s, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
+def memory_at_first_contact(modified_s: float) -> UpdateMemory:
+    """Return the memory of an object that was last modified before the first contact, as of its last modification.
+
+    Its age is an observation: an update, and nothing in the time since.
+    """
+    return updated_at(memory_since(modified_s), modified_s, modified_s)
+
+
 def quiet_until(memory: UpdateMemory, t: float) -> UpdateMemory:
     """Return the memory at t >= `at_s`, if the object was observed and no update happened since."""
     passed_s = t - memory.at_s

@@ -19,7 +19,12 @@ from bestbefore.addon.engine.learning import (
 )
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.update import Update, memory_of
-from bestbefore.policies.models.hazard.memory import memory_since, updated_at, updated_within
+from bestbefore.policies.models.hazard.memory import (
+    memory_at_first_contact,
+    memory_since,
+    updated_at,
+    updated_within,
+)
 
 URL = "http://www.example.org/page"
 
@@ -43,7 +48,7 @@ def learn(*seen):
 
 
 def test_the_memory_is_of_what_contacts_have_shown():
-    record, _ = learn(contact(100.0, "a", modified_s=40.0), contact(200.0, same=True))
+    record, _ = learn(contact(100.0, "a"), contact(200.0, same=True))
     assert record.memory is None
     record, _ = learn(contact(100.0, "a"), contact(200.0, same=True), contact(300.0, "b", modified_s=250.0))
     assert record.memory == updated_at(memory_since(100.0), 250.0, 200.0)
@@ -61,6 +66,16 @@ def test_the_memory_is_made_again_where_a_list_tells_of_earlier_updates_and_of_a
     old = replace(record, memory=None)
     assert observe(old, contact(400.0, same=True)).record.memory == memory_of(record.updates, (), 100.0)
     assert until(listed, 210.0).record.memory == memory_of([Update(120.0, 120.0)], (), 50.0)
+
+
+def test_an_object_modified_before_the_first_contact_is_remembered_since_then():
+    record, _ = learn(contact(100.0, "a", modified_s=40.0), contact(200.0, same=True))
+    first = memory_at_first_contact(40.0)
+    assert (first.updates, first.at_s, first.observed_s) == (1.0, 40.0, 0.0)
+    assert (record.memory, record.n_updates) == (first, 0)
+    changed = observe(record, contact(300.0, "b", modified_s=250.0)).record
+    assert changed.memory == updated_at(first, 250.0, 200.0)
+    assert until(changed, 210.0).record.memory == first
 
 
 # Changed or not, and when
