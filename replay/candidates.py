@@ -2,12 +2,14 @@
 
 _SHARES = (0.001, 0.0015, 0.0022, 0.0033, 0.0047, 0.0068, 0.01, 0.015, 0.022, 0.033, 0.047, 0.068, 0.1, 0.15, 0.22,
            0.33, 0.47, 0.68, 1.0)
+_PRICES = (150, 70, 35, 18, 10, 6, 4, 2.5, 1.7, 1.2, 0.8, 0.55, 0.35, 0.2, 0.1, 0.05)
 _INTERVALS = ("30s", "1m", "2m", "5m", "10m", "20m", "1h", "2h", "6h", "12h", "1d")
 
 CANDIDATES: tuple[str, ...] = (
     *(f"ttl:alpha={step}" for step in _SHARES),
     *(f"{name}:theta={step}" for name in ("indhist", "agghist", "indagg") for step in _SHARES),
     *(f"indttl:theta={step},alpha={alpha}" for alpha in (0.05, 0.2) for step in _SHARES),
+    *(f"renewal:price={price}" for price in _PRICES),
     *(f"fixed:interval={interval}" for interval in _INTERVALS),
 )
 """SPECs of the learning policies and of `fixed`, each from short to long lifetimes."""
