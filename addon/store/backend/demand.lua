@@ -1,8 +1,9 @@
 -- Add the demand for one variant of an object that one process has counted to what is stored.
 --
 -- KEYS: demand
--- ARGV: the variant; at, since, day, minutes, requests and bursts of the demand (`policies.models.demand`); the memories
---       with which day and minutes decay, s; the latest valid time; how many variants are kept; ms to live
+-- ARGV: the variant; at, since, day, minutes, requests and bursts of the demand (`policies.models.demand`), as text; the
+--       memories with which day and minutes decay, s, the latest valid time, how many variants are kept, ms to live, as
+--       text too (an argument costs the caller more than its length)
 --
 -- A stored demand of a later time than is valid is replaced: a clock was set back.
 
@@ -11,18 +12,21 @@ local function numbers(text)
   for number in string.gmatch(text or '', '%S+') do
     found[#found + 1] = tonumber(number)
   end
+  return found
+end
+
+local function demand_in(text)
+  local found = numbers(text)
   return #found == 6 and found or nil
 end
 
-local new = {}
-for i = 1, 6 do
-  new[i] = tonumber(ARGV[i + 1])
-end
-local known = numbers(redis.call('HGET', KEYS[1], ARGV[1]) or '')
-if known and known[1] <= tonumber(ARGV[10]) then
+local new, given = numbers(ARGV[2]), numbers(ARGV[3])
+local latest, kept, live = given[3], given[4], given[5]
+local known = demand_in(redis.call('HGET', KEYS[1], ARGV[1]) or '')
+if known and known[1] <= latest then
   local at = math.max(known[1], new[1])
   for i = 3, 4 do
-    local memory = tonumber(ARGV[i + 5])
+    local memory = given[i - 2]
     new[i] = known[i] * math.exp((known[1] - at) / memory) + new[i] * math.exp((new[1] - at) / memory)
   end
   new[1], new[2] = at, math.min(known[2], new[2])
@@ -34,10 +38,10 @@ for i = 1, 6 do
 end
 redis.call('HSET', KEYS[1], ARGV[1], table.concat(text, ' '))
 
-if redis.call('HLEN', KEYS[1]) > tonumber(ARGV[11]) then
+if redis.call('HLEN', KEYS[1]) > kept then
   local stored, oldest, oldest_s = redis.call('HGETALL', KEYS[1]), nil, math.huge
   for i = 1, #stored, 2 do
-    local found = numbers(stored[i + 1])
+    local found = demand_in(stored[i + 1])
     local at_s = found and found[1] or -math.huge
     if at_s < oldest_s then
       oldest, oldest_s = stored[i], at_s
@@ -45,5 +49,5 @@ if redis.call('HLEN', KEYS[1]) > tonumber(ARGV[11]) then
   end
   redis.call('HDEL', KEYS[1], oldest)
 end
-redis.call('PEXPIRE', KEYS[1], ARGV[12])
+redis.call('PEXPIRE', KEYS[1], string.format('%.0f', live))
 return 1

@@ -75,11 +75,12 @@ class RedisCounts:
         return CopyDemand(*numbers) if len(numbers) == len(CopyDemand._fields) else None
 
     async def add_demand(self, demands: Mapping[CopyKey, CopyDemand]) -> None:
-        memories, latest_s = (DAY_MEMORY_S, MINUTES_MEMORY_S), repr(self._clock.now() + CLOCK_SKEW_S)
+        latest_s, live_ms = self._clock.now() + CLOCK_SKEW_S, self._real_ms(DEMAND_KEPT_S)
+        given = " ".join(map(repr, (DAY_MEMORY_S, MINUTES_MEMORY_S, latest_s, VARIANTS_KEPT, live_ms)))
         await self._connection.ask_all([
             _add_demand(
                 keys.of_object(key.url, "demand"),
-                [variant_of(key), *map(repr, demand), *memories, latest_s, VARIANTS_KEPT, self._real_ms(DEMAND_KEPT_S)],
+                [variant_of(key), " ".join(map(repr, demand)), given],
             )
             for key, demand in demands.items()
         ])
