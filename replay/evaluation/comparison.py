@@ -11,6 +11,8 @@ from bestbefore.replay.simulate.scenario import Cache
 
 LEAST_VALIDATIONS = 20
 """The fewest validations of the best of the five with which others are compared."""
+HALF_A_HIT = 0.5
+"""The number of stale hits that is added to both sides of a ratio, which is then defined without any stale hit."""
 TTL = "ttl"
 ORACLE, BOUND = "oracle", "offline bound"
 
@@ -142,14 +144,16 @@ class Comparison:
     def first_day(self, family: str, cache: Cache, rate: float, policy: Compared) -> Spread | None:
         """Return the stale hits of a policy on the first day at the validations with which `ttl` has this stale rate.
 
-        As a multiple of those of `ttl`, whose parameter is the best one for that.
+        As a multiple of those of `ttl`, whose parameter is the best one for that, with half a hit added to both.
         """
         ratios = []
         for outcome in self.among(family, cache, Known.FIRST_DAY):
             ttl = outcome.curves.get(self._ttl())
             spent = None if ttl is None else ttl.validations(rate)
             if ttl is not None and spent is not None and spent * outcome.cached >= LEAST_VALIDATIONS:
-                ratios.append(ratio(outcome.curves[policy.name].stale(spent), ttl.stale(spent)))
+                ours, theirs = outcome.curves[policy.name].stale(spent), ttl.stale(spent) or 0.0
+                half = HALF_A_HIT / outcome.cached
+                ratios.append(None if ours is None else (ours + half) / (theirs + half))
         return Spread.among(ratios)
 
     def _ttl(self) -> str:

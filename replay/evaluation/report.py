@@ -66,7 +66,8 @@ def write(page: Page, compared: Comparison, made_from: str, spent: str) -> None:
             page.section(f"The first day: {family}")
             page.text(
                 """The first 24 hours, with nothing known before. The stale hits of each policy with as many validations
-                as `ttl` needs for the given stale rate, as multiples of the stale hits of `ttl`."""
+                as `ttl` needs for the given stale rate, as multiples of the stale hits of `ttl` (half a hit is
+                added to both)."""
             )
             page.table(*tables.of_first_day(compared, family), captioned=False)
 
