@@ -51,7 +51,8 @@ class Recorded:
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self.name, self.needs, self.siblings = policy.name, policy.needs, policy.siblings
+        self.name, self.needs = policy.name, policy.needs
+        self.siblings, self.stale_rate = policy.siblings, policy.stale_rate
         self.rows: list[plain_engine.Row] = []
         self.decisions: list[tuple[plain_engine.Row, float]] = []
 
