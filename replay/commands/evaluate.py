@@ -67,8 +67,8 @@ def _shares(_ctx: click.Context, param: click.Parameter, values: Sequence[str]) 
               help="Stale hits among the requests that find a copy, at which policies are compared. Repeatable; "
               f"default: {', '.join(STALE_RATES)}.")
 @click.option("--policy", "specs", multiple=True, metavar="SPEC",
-              help="Policy to compare with the five of the paper and fixed, with a range of one parameter, such as "
-              "squid:percent=1..80/12. Repeatable; the first one is shown in detail. Default: all.")
+              help="Policy to compare with the five of the paper and fixed, as NAME:KEY=VALUE,..., with a range of one "
+              "parameter, such as squid:percent=1..80/12. Repeatable; the first one is shown in detail. Default: all.")
 @click.option("--points", type=click.IntRange(2, 1000), default=POINTS, show_default=True, metavar="N",
               help="Number of values of the parameter of each policy that is not given with --policy.")
 @click.option("--pairings", type=click.IntRange(0, 1000), default=5, show_default=True, metavar="N",

@@ -176,7 +176,9 @@ def remember_update(learnt: LearntColumns, object_: int, before_s: float, t: flo
     owner, update_s = learnt.owner_of[object_], learnt.last_s[object_]
     memory = memory_of(learnt, object_)
     if learnt.tells_times:
-        set_memory(learnt.memories, owner, updated_at(memory, update_s, update_s - (update_s - before_s)))
+        # As in `engine.update`: a difference that is taken back may end just before the memory does.
+        hidden_from_s = max(update_s - (update_s - before_s), memory.at_s)
+        set_memory(learnt.memories, owner, updated_at(memory, update_s, hidden_from_s))
     else:
         set_memory(learnt.memories, owner, updated_within(memory, before_s, t))
 

@@ -44,8 +44,8 @@ def test_what_is_requested_often_at_any_proxy_is_validated_sooner(
     fetched = [proxies[1].get(url, {"Cache-Control": "no-cache"}) for url in (often, rarely)]
     assert 0 < 2 * lifetime_s(fetched[0]) < lifetime_s(fetched[1])
     assert proxies[1].stop() == 0
-    # With the request of a day at the prior rate of six a day, which count for four hours.
+    # With a tenth of a request, at the prior rate of six a day: it counts for 24 minutes.
     requests = 2 * REQUESTS + 1
     shown = bestbefore("show", "--config", config, "--store", valkey.url, often)
-    assert f"requested   {(requests + 1) / 4:.3g} an hour, by the last day" in shown
+    assert f"requested   {(requests + 0.1) / 0.4:.3g} an hour, by the last day" in shown
     assert "by the time since the last one" in shown

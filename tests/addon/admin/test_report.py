@@ -85,7 +85,7 @@ def test_what_a_policy_with_a_memory_and_a_price_expects_is_reported() -> None:
     assert sum(one.weight for one in estimates) == pytest.approx(1.0)
     assert expected.per_hour == pytest.approx(sum(one.weight * one.per_hour for one in estimates))
     assert demand is not None
-    assert demand.day_per_hour == pytest.approx(0.5), "one, and one in the four hours of the prior rate"
+    assert demand.day_per_hour == pytest.approx(1.1 / 0.4), "one, and a tenth of one in 24 minutes"
     assert report.variants[1].demand is None
     assert object_report(URL, None, (), rule, NOW_S).expected is None
     assert object_report(URL, RECORD, (shown,), RULE, NOW_S).expected is None
