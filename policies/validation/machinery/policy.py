@@ -116,6 +116,7 @@ class Formula:
         raise NotImplementedError
 
     def at_price(self, price: float) -> "Formula":
+        """Return this policy with another price, above 0; only for a form that has a price."""
         raise NotImplementedError
 
     def verdict(
