@@ -11,6 +11,7 @@ from typing import Literal, Self
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.rfc9111.fields.cache_groups import CACHE_GROUPS
 from bestbefore.addon.rfc9111.patterns import matches_stars
+from bestbefore.addon.wishes import NO_WISHES, Wishes
 from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.bounds import Bounded
 from bestbefore.policies.validation.machinery.features import Needs
@@ -169,6 +170,8 @@ class DomainRule:
     """Authorities that the certificates of these origins may come from, besides the system's."""
     verify: bool = True
     """Whether the certificates of these origins are verified."""
+    wishes: Wishes = NO_WISHES
+    """The limits and the weight of background fetches."""
     key: str = field(init=False, repr=False, compare=False)
     """A digest of the fields that decide an expiry. A copy evaluated under another key is evaluated again when used."""
 

@@ -19,7 +19,7 @@ replay/report/measure replay/simulate/history_source replay/sweeps/progress repl
 
 TESTED_BY = {
     "tests/addon/config/test_load.py": (
-        "addon/config/domain_sections addon/config/hub_section addon/config/prefetch_section addon/config/problems"
+        "addon/config/hub_section addon/config/prefetch_section addon/config/problems"
         " addon/config/proxy_section"
     ),
     "tests/addon/prefetcher/test_planner.py": "addon/prefetcher/candidates addon/prefetcher/outlook",

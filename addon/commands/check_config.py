@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,7 +16,7 @@ from bestbefore.addon.proxy.access.passthrough_cleanup import REMOVED_FILE, not_
 from bestbefore.addon.rules import DomainRule, Rules
 from bestbefore.policies.validation.machinery.spec import duration_text, params, spec_text
 
-_OWN_LINES = ("match", "policy", "obey", "stale_if_down_s", "key")
+_OWN_LINES = ("match", "policy", "obey", "stale_if_down_s", "wishes", "key")
 """Fields of a rule that are printed on a line of their own or not at all; others if they differ from the default."""
 
 _WHEN_NONE: Mapping[str, str] = {
@@ -120,6 +121,16 @@ def _format_rule(rule: DomainRule) -> Iterator[str]:
         value = getattr(rule, field.name)
         if field.init and field.name not in _OWN_LINES and value != field.default:
             yield f"     {field.name} = {_format_setting(value)}"
+    for field in fields(rule.wishes):
+        value = getattr(rule.wishes, field.name)
+        if value != field.default:
+            yield f"     {field.name} = {_format_wish(field.name, value)}"
+
+
+def _format_wish(key: str, value: Any) -> str:
+    if key == "prefetch":
+        return {"asked": "true", "always": "always", "never": "false"}[value]
+    return f"{value:g}" if key in ("weight", "prefetch_theta") else _format_setting(value)
 
 
 def _format_size(size: int) -> str:

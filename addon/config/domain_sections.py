@@ -10,6 +10,7 @@ from bestbefore.addon.config.lines import KeyPath
 from bestbefore.addon.config.problems import Problems
 from bestbefore.addon.config.values import Reader
 from bestbefore.addon.rules import OBEY, OVERRIDABLE, DomainRule, HostPattern, LearnWithoutValidator, Pattern, Rules
+from bestbefore.addon.wishes import NO_WISHES, Prefetch, Wishes
 from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS, Bounded
 from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.policy import Formula
@@ -17,6 +18,8 @@ from bestbefore.policies.validation.machinery.spec import go_together, make_poli
 from bestbefore.policies.validation.table import POLICIES, forms_of
 
 DEFAULT_POLICY = "indttl"
+LEAST_DELAY_S = 60.0
+"""The least `prefetch_delay`."""
 
 _WHY_NOT_LIVE: Mapping[Needs, str] = {
     Needs.OUTCOME: "it can only be replayed, since the proxy does not keep the state that it needs",
@@ -54,6 +57,21 @@ def _learn_without_validator(value: object) -> LearnWithoutValidator:
     raise ValueError('expected "learn", true or false')
 
 
+def _prefetch(value: object) -> Prefetch:
+    if isinstance(value, bool):
+        return "asked" if value else "never"
+    if value == "always":
+        return "always"
+    raise ValueError('expected true, false or "always"')
+
+
+def _prefetch_delay_s(value: object) -> float:
+    seconds = values.duration_s(value)
+    if seconds < LEAST_DELAY_S:
+        raise ValueError("expected a minute or more")
+    return seconds
+
+
 _FIELDS: Mapping[str, Reader[Any]] = {
     "obey": values.one_of(OBEY),
     "override": lambda value: frozenset(values.list_of(values.one_of(OVERRIDABLE))(value)),
@@ -68,6 +86,17 @@ _FIELDS: Mapping[str, Reader[Any]] = {
     "origin_ca": values.origin_ca_from(Path()),
     "verify": values.boolean,
 }
+_WISHES: Mapping[str, Reader[Any]] = {
+    "prefetch": _prefetch,
+    "weight": values.number,
+    "prefetch_least": values.fetch_rate,
+    "prefetch_most": values.fetch_rate,
+    "prefetch_delay": _prefetch_delay_s,
+    "prefetch_theta": values.number,
+    "quiet_hours": values.list_of(values.week_times),
+    "prefetch_hours": values.list_of(values.week_times),
+    "time_zone": values.time_zone,
+}
 _OF_HOSTS = ("origin_ca", "verify")
 """Keys about connections, which lead to a host, not to a path."""
 _DEFAULT_READERS: Mapping[str, Reader[Any]] = {
@@ -75,6 +104,7 @@ _DEFAULT_READERS: Mapping[str, Reader[Any]] = {
     **dict.fromkeys(sorted(PARAMETERS | BOUNDS), lambda value: value),
     "max_ttl": values.duration_s,  # finite: every copy is validated at some time
     **_FIELDS,
+    **_WISHES,
 }
 RULE_KEYS = tuple(_DEFAULT_READERS)
 _DOMAIN_READERS: Mapping[str, Reader[Any]] = {
@@ -127,7 +157,11 @@ def read_rules(
     read = problems.read_keys(("default",), default, {**_DEFAULT_READERS, **files})
     choice = _choose(("default",), default, read, _Choice(), problems)
     everything = DomainRule(
-        Pattern(HostPattern("*")), choice.make(), stale_if_down_s=stale_if_down_s, **_without_policy(read)
+        Pattern(HostPattern("*")),
+        choice.make(),
+        stale_if_down_s=stale_if_down_s,
+        wishes=_wish(("default",), read, NO_WISHES, problems),
+        **_without_policy(read),
     )
     rules = []
     for number, table in enumerate(domains):
@@ -139,12 +173,23 @@ def read_rules(
             for key in read.keys() & set(_OF_HOSTS):
                 problems.add_value((*path, key), table[key], "a connection is for a whole host: match has a path")
         policy = _choose(path, table, read, choice, problems).make()
-        rules.append(replace(everything, policy=policy, **_without_policy(read)))
+        wishes = _wish(path, read, everything.wishes, problems)
+        rules.append(replace(everything, policy=policy, wishes=wishes, **_without_policy(read)))
     return Rules(everything, tuple(rules))
 
 
 def _without_policy(read: Mapping[str, Any]) -> dict[str, Any]:
     return {key: read[key] for key in read if key in _FIELDS or key == "match"}
+
+
+def _wish(path: KeyPath, read: Mapping[str, Any], inherited: Wishes, problems: Problems) -> Wishes:
+    """Return the wishes of a table; the inherited ones, with an entry in `problems`, if they contradict each other."""
+    own = {key: read[key] for key in read if key in _WISHES}
+    try:
+        return replace(inherited, **own)
+    except ValueError as error:
+        problems.add((*path, *list(own)[:1]), str(error))
+        return inherited
 
 
 def _choose(

@@ -9,16 +9,16 @@ from typing import Any
 from bestbefore.addon.config import values
 from bestbefore.addon.config.problems import Problems
 from bestbefore.addon.config.values import Reader
+from bestbefore.addon.wishes import FetchRate
 from bestbefore.policies.prefetch.table import ALLOCATIONS
 from bestbefore.policies.units import DAY_S, HOUR_S
 
 MOST_CONNECTIONS = 16
 LEAST_REPLAN_S = 60.0
+_DEFAULT_BUDGET = FetchRate(5000, DAY_S)
 TIMINGS = ("pattern", "even")
 """`pattern`: at the best hours of the object's daily pattern; `even`: evenly spaced."""
 
-_PERIODS_S = {"hour": HOUR_S, "day": DAY_S, "week": 7 * DAY_S}
-_BUDGET = re.compile(r"([0-9]{1,9}) ?/ ?(hour|day|week)", re.ASCII)
 _FIELD_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?")
 
 
@@ -30,21 +30,6 @@ def _own_user_agent() -> str:
     return f"{name} (prefetching for the users of a cache)"
 
 
-@dataclass(frozen=True, slots=True)
-class FetchBudget:
-    """A number of fetches in a period."""
-
-    fetches: int
-    period_s: float
-
-    @property
-    def per_day(self) -> float:
-        return self.fetches * DAY_S / self.period_s
-
-    def __str__(self) -> str:
-        return f"{self.fetches}/{next(name for name, seconds in _PERIODS_S.items() if seconds == self.period_s)}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrefetchSettings:
     """The settings of [prefetch]: each field is the key of the same name; the values are the defaults.
@@ -53,7 +38,7 @@ class PrefetchSettings:
     """
 
     enabled: bool = False
-    budget: FetchBudget = FetchBudget(5000, DAY_S)
+    budget: FetchRate = _DEFAULT_BUDGET
     objective: str = "freshness"
     """A name of `policies.prefetch.table.ALLOCATIONS`."""
     timing: str = "pattern"
@@ -73,13 +58,6 @@ class PrefetchSettings:
 def read_prefetch(table: Mapping[str, object], problems: Problems) -> PrefetchSettings:
     """Parse the settings; malformed keys take the default."""
     return PrefetchSettings(**problems.read_keys(("prefetch",), table, _READERS))
-
-
-def _budget(value: object) -> FetchBudget:
-    match = _BUDGET.fullmatch(value) if isinstance(value, str) else None
-    if match is None or not int(match[1]):
-        raise ValueError('expected a number of fetches, 1 or more, in an hour, a day or a week, such as "5000/day"')
-    return FetchBudget(int(match[1]), _PERIODS_S[match[2]])
 
 
 def _replan_s(value: object) -> float:
@@ -103,7 +81,7 @@ def _field_value(value: object) -> str:
 
 _READERS: Mapping[str, Reader[Any]] = {
     "enabled": values.boolean,
-    "budget": _budget,
+    "budget": values.fetch_rate,
     "objective": values.one_of(tuple(ALLOCATIONS)),
     "timing": values.one_of(TIMINGS),
     "per_host_interval": values.duration_s,

@@ -9,22 +9,28 @@ import ssl
 import stat
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from datetime import UTC, tzinfo
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
+from zoneinfo import ZoneInfo
 
 from bestbefore.addon.config.credentials import read_credentials
 from bestbefore.addon.config.settings import Address, Network, Server
 from bestbefore.addon.log_template import FORMATS, LogTemplate
 from bestbefore.addon.rules import HostPattern, OriginCa
+from bestbefore.addon.week_times import WeekTimes
+from bestbefore.addon.wishes import PERIODS_S, FetchRate
 from bestbefore.policies.validation.machinery.spec import parse_duration
 
 type Reader[T] = Callable[[object], T]
 
 _UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 _MAX_BYTES = 1 << 50
+_MOST = 1e12
 _MAX_CA_BYTES = 4 << 20
 _CERTIFICATE = re.compile(r"-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]+-----END (?:TRUSTED )?CERTIFICATE-----")
 _SIZE = re.compile(r"([0-9]{1,16}) ?([A-Za-z]*)", re.ASCII)
+_FETCH_RATE = re.compile(rf"([0-9]{{1,9}}) ?/ ?({'|'.join(PERIODS_S)})", re.ASCII)
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _DATABASE = re.compile(r"/?[0-9]*", re.ASCII)
 _NETWORK = 'expected a network or an address, such as "192.0.2.0/24"'
@@ -104,6 +110,32 @@ def timeout_s(value: object) -> float:
         if 0 < (seconds := duration_s(value)) <= 86_400:
             return seconds
     raise ValueError('expected a duration of more than 0s and at most 1d, such as "10s"')
+
+
+def fetch_rate(value: object) -> FetchRate:
+    match = _FETCH_RATE.fullmatch(value) if isinstance(value, str) else None
+    if match is None or not int(match[1]):
+        raise ValueError('expected a number of fetches, 1 or more, in an hour, a day or a week, such as "5000/day"')
+    return FetchRate(int(match[1]), PERIODS_S[match[2]])
+
+
+def number(value: object) -> float:
+    """Parse a number, 0 or more."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0.0 <= value <= _MOST:
+        return float(value)
+    raise ValueError("expected a number, 0 or more")
+
+
+def week_times(value: object) -> WeekTimes:
+    return WeekTimes.parse(text(value))
+
+
+def time_zone(value: object) -> tzinfo:
+    try:
+        name = text(value)
+        return UTC if name == "UTC" else ZoneInfo(name)
+    except (ValueError, LookupError, OSError):
+        raise ValueError('expected the name of a time zone, such as "UTC" or "Europe/Berlin"') from None
 
 
 def address(value: object) -> Address:

@@ -14,13 +14,13 @@ from urllib.parse import urlsplit
 
 from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.config.prefetch_section import FetchBudget
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.prefetcher.agenda import Agenda
 from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.store.backend.keeper import DONE
 from bestbefore.addon.store.cache.planning import Planning
 from bestbefore.addon.store.plan import Job
+from bestbefore.addon.wishes import FetchRate
 from bestbefore.policies.units import HOUR_S
 
 logger = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class Runner:
     clock: Clock
     planning: Planning
     politeness: Politeness
-    budget: FetchBudget
+    budget: FetchRate
     metrics: PrefetchMetrics
     holder: str
     """A unique name of this process."""

@@ -11,12 +11,12 @@ from prometheus_client import CollectorRegistry
 
 from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import RealClock
-from bestbefore.addon.config.prefetch_section import FetchBudget
 from bestbefore.addon.prefetcher import runner
 from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.prefetcher.runner import Done, Runner
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.plan import Job
+from bestbefore.addon.wishes import FetchRate
 
 
 async def main(where: str, holder: str, lease_s: float, fetch_s: float) -> None:
@@ -33,7 +33,7 @@ async def main(where: str, holder: str, lease_s: float, fetch_s: float) -> None:
     print("open", flush=True)
     politeness = Politeness(0.01, 1, np.random.default_rng(1))
     metrics = PrefetchMetrics(CollectorRegistry())
-    await Runner(clock, store.planning, politeness, FetchBudget(1000, 3600.0), metrics, holder, fetch).run()
+    await Runner(clock, store.planning, politeness, FetchRate(1000, 3600.0), metrics, holder, fetch).run()
 
 
 asyncio.run(main(sys.argv[1], sys.argv[2], float(sys.argv[3]), float(sys.argv[4])))

@@ -26,6 +26,10 @@ max_ttl = "6h"
 obey = "override"
 override = ["no-cache"]
 group = "feeds"
+weight = 2
+prefetch_most = "4/day"
+quiet_hours = ["22:00-06:00", "Sat-Sun"]
+time_zone = "Europe/Berlin"
 
 [prefetch]
 enabled = true
@@ -61,6 +65,10 @@ def test_a_good_file_is_summed_up_with_its_rules_in_order(tmp_path: Path) -> Non
         "     obey = override",
         "     override = no-cache",
         "     group = feeds",
+        "     weight = 2",
+        "     prefetch_most = 4/day",
+        "     quiet_hours = 22:00-06:00, sat-sun",
+        "     time_zone = Europe/Berlin",
         "  2. everything else",
         "     policy = indttl:theta=0.1,alpha=0.1,window=1d,threshold=inf,min_ttl=0s,max_ttl=1d,fallback=ttl+group,"
         "bootstrap=1m,history_window=28d,siblings=0.05",

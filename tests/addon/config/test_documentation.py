@@ -13,6 +13,7 @@ from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.settings import HOT_KEYS, Settings
 from bestbefore.addon.rules import OVERRIDABLE, DomainRule
+from bestbefore.addon.wishes import Wishes
 from bestbefore.policies.dissemination.table import SCHEDULERS
 from bestbefore.policies.validation.machinery.spec import make_policy, params, parse_duration
 from bestbefore.policies.validation.table import POLICIES
@@ -84,7 +85,8 @@ def test_each_default_that_is_a_value_is_the_one_documented(tmp_path: Path) -> N
 
 
 def test_each_key_of_a_rule_is_documented() -> None:
-    of_rules = {field.name for field in fields(DomainRule) if field.init} - {"stale_if_down_s"}
+    of_rules = {field.name for field in fields(DomainRule) if field.init} - {"stale_if_down_s", "wishes"}
+    of_rules |= {field.name for field in fields(Wishes)}
     documented = documented_keys("[default] and [[domain]]")
     assert of_rules | BOUNDS <= documented <= of_rules | BOUNDS | PARAMETERS
     for name in set(LIVE_POLICIES) - set(compared_with()):

@@ -12,9 +12,9 @@ from mitmproxy.certs import CertStore
 
 from bestbefore.addon.config.domain_sections import LIVE_POLICIES
 from bestbefore.addon.config.load import Config, load_config
-from bestbefore.addon.config.prefetch_section import FetchBudget
 from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.settings import Address, Settings
+from bestbefore.addon.wishes import FetchRate
 from bestbefore.policies.validation.rules.agghist import AggHist
 from bestbefore.policies.validation.rules.indagg import IndAgg
 from bestbefore.policies.validation.rules.indttl import IndTtl
@@ -205,7 +205,7 @@ def test_the_defaults_of_prefetching_are_documented_ones(load: Load) -> None:
     prefetch = load("").prefetch
     assert not prefetch.enabled
     assert prefetch.robots
-    assert (prefetch.budget, prefetch.objective) == (FetchBudget(5000, 86_400.0), "freshness")
+    assert (prefetch.budget, prefetch.objective) == (FetchRate(5000, 86_400.0), "freshness")
     assert (prefetch.per_host_interval, prefetch.connections_per_host, prefetch.replan) == (2.0, 1, 3600.0)
     assert prefetch.user_agent.startswith("bestbefore")
 

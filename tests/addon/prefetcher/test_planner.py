@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bestbefore.addon.clock import ManualClock
-from bestbefore.addon.config.prefetch_section import FetchBudget, PrefetchSettings
+from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.prefetcher.candidates import Candidate, candidates, requested_urls
 from bestbefore.addon.prefetcher.outlook import outlook
@@ -15,13 +15,14 @@ from bestbefore.addon.prefetcher.planner import PLANNED_PART, make_plan
 from bestbefore.addon.store.backend.keeper import Want
 from bestbefore.addon.store.cache.planning import Demand, Planning
 from bestbefore.addon.store.store import Store
+from bestbefore.addon.wishes import FetchRate
 from bestbefore.policies.models.rates.evidence import Evidence
 from tests.addon.store.memory_backend import open_memory_store
 
 DAY_S = 86_400.0
 HOUR_S = 3600.0
 NOW_S = 20_000 * DAY_S
-SETTINGS = PrefetchSettings(enabled=True, budget=FetchBudget(10, DAY_S))
+SETTINGS = PrefetchSettings(enabled=True, budget=FetchRate(10, DAY_S))
 
 
 def candidate(url: str, *, updates: int = 10, hours: float = 240.0, requests: float = 1.0, at: int | None = None,
@@ -54,7 +55,7 @@ def test_without_candidates_there_is_an_empty_plan() -> None:
 def test_what_is_more_wanted_is_fetched_more_often_and_is_worth_more() -> None:
     plan = make_plan(
         [candidate("http://a.org/", requests=9.0), candidate("http://b.org/")],
-        PrefetchSettings(budget=FetchBudget(8, DAY_S), objective="delay"), NOW_S,
+        PrefetchSettings(budget=FetchRate(8, DAY_S), objective="delay"), NOW_S,
     )
     per_day = {job.url: job.per_day for job in plan.jobs}
     assert per_day == pytest.approx({"http://a.org/": 6.0 * PLANNED_PART, "http://b.org/": 2.0 * PLANNED_PART})
@@ -63,7 +64,7 @@ def test_what_is_more_wanted_is_fetched_more_often_and_is_worth_more() -> None:
 def test_a_new_object_is_fetched_at_the_hours_of_its_group() -> None:
     known = [candidate(f"http://a{n}.org/", updates=100, at=8) for n in range(6)]
     new = candidate("http://new.org/", updates=0, hours=0.5, ago_h=12.0)
-    plan = make_plan([*known, new], PrefetchSettings(budget=FetchBudget(10, DAY_S), objective="delay"), NOW_S)
+    plan = make_plan([*known, new], PrefetchSettings(budget=FetchRate(10, DAY_S), objective="delay"), NOW_S)
     (at_h,) = [(job.due_s - NOW_S) / HOUR_S for job in plan.jobs if job.url == new.url]
     assert 8.5 <= at_h <= 9.5
 

@@ -9,12 +9,12 @@ from prometheus_client import CollectorRegistry
 
 from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import FastClock
-from bestbefore.addon.config.prefetch_section import FetchBudget
 from bestbefore.addon.prefetcher import runner as runner_module
 from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.prefetcher.runner import Done, Runner
 from bestbefore.addon.store.plan import Job, Plan
 from bestbefore.addon.store.store import Store
+from bestbefore.addon.wishes import FetchRate
 from tests.addon.store.memory_backend import open_memory_store
 
 START_S = 20_000 * 86_400.0
@@ -70,7 +70,7 @@ def running(
     politeness = Politeness(interval_s, 1, np.random.default_rng(1))
     metrics = PrefetchMetrics(CollectorRegistry())
     return asyncio.create_task(
-        Runner(clock, store.planning, politeness, FetchBudget(budget, 86_400.0), metrics, holder, fetch).run()
+        Runner(clock, store.planning, politeness, FetchRate(budget, 86_400.0), metrics, holder, fetch).run()
     )
 
 
