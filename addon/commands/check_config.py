@@ -71,8 +71,11 @@ def _format_prefetch(settings: PrefetchSettings) -> Iterator[str]:
         return
     yield "prefetch"
     for field in fields(settings):
+        if not field.init:
+            continue
         value = getattr(settings, field.name)
-        yield f"  {field.name:<20} {value if type(value) is int else _format_setting(value)}"
+        text = "none" if value is None else str(value) if type(value) is int else _format_setting(value)
+        yield f"  {field.name:<20} {text}"
 
 
 def _format_hub(settings: HubSettings) -> Iterator[str]:

@@ -72,7 +72,7 @@ def load_config(
         settings.stale_if_down,
         problems,
     )
-    prefetch = read_prefetch(_table(document, "prefetch", problems), problems)
+    prefetch = read_prefetch(_table(document, "prefetch", problems), folder, problems)
     hub = read_hub(_table(document, "hub", problems), folder, of_hub, problems)
     if problems.messages:
         raise ConfigError(problems.messages)

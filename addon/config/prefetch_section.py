@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from bestbefore.addon.config import values
 from bestbefore.addon.config.problems import Problems
 from bestbefore.addon.config.values import Reader
+from bestbefore.addon.config.watch_list import FeedFile, feed_file_from, watch_list
 from bestbefore.addon.wishes import FetchRate
 from bestbefore.policies.prefetch.table import ALLOCATIONS
 from bestbefore.policies.units import DAY_S, HOUR_S
@@ -53,11 +55,23 @@ class PrefetchSettings:
     """Whether robots.txt is obeyed."""
     user_agent: str = _own_user_agent()
     """The User-Agent of fetches."""
+    watch: tuple[str, ...] = ()
+    """The URLs of objects that are fetched although nobody asks for them."""
+    opml: FeedFile | None = None
+    """The feeds that are watched likewise."""
+
+    watched: frozenset[str] = field(init=False, repr=False, compare=False)
+    """The URLs of all objects that are watched."""
+
+    def __post_init__(self) -> None:
+        feeds = () if self.opml is None else self.opml.urls
+        object.__setattr__(self, "watched", frozenset(self.watch).union(feeds))
 
 
-def read_prefetch(table: Mapping[str, object], problems: Problems) -> PrefetchSettings:
-    """Parse the settings; malformed keys take the default."""
-    return PrefetchSettings(**problems.read_keys(("prefetch",), table, _READERS))
+def read_prefetch(table: Mapping[str, object], folder: Path, problems: Problems) -> PrefetchSettings:
+    """Parse the settings; malformed keys take the default. Relative paths are relative to `folder`."""
+    readers = {**_READERS, "opml": feed_file_from(folder)}
+    return PrefetchSettings(**problems.read_keys(("prefetch",), table, readers))
 
 
 def _replan_s(value: object) -> float:
@@ -89,5 +103,7 @@ _READERS: Mapping[str, Reader[Any]] = {
     "replan": _replan_s,
     "robots": values.boolean,
     "user_agent": _field_value,
+    "watch": watch_list,
+    "opml": feed_file_from(Path()),
 }
 PREFETCH_KEYS = tuple(_READERS)

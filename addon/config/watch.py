@@ -42,8 +42,8 @@ class Refused:
 class ConfigWatch:
     """The configuration in force, which follows changes of its files. `poll` must be called about once a second.
 
-    They are its own and those of the authorities that it names. Changed files are read only if they are unchanged since
-    the call before, because they may still be being written. Each change is reported once.
+    They are its own and those that it names: of authorities, of feeds. Changed files are read only if they are
+    unchanged since the call before, because they may still be being written. Each change is reported once.
     """
 
     def __init__(self, path: Path | None, options: Mapping[str, object] | None = None) -> None:
@@ -92,6 +92,8 @@ class ConfigWatch:
         """Return the states of the files of the configuration in force, of which some are known."""
         rules = (self.config.rules.default, *self.config.rules.domains)
         files = {Path(rule.origin_ca.file) for rule in rules if rule.origin_ca is not None}
+        if self.config.prefetch.opml is not None:
+            files.add(Path(self.config.prefetch.opml.file))
         if self.path is not None:
             files.add(self.path)
         return {path: known[path] if path in known else _state_of(path) for path in files}

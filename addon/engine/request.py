@@ -204,16 +204,21 @@ def on_request(
     return replace(ask, override_would_serve=_override_would_serve(request, copy, rule, now_s))
 
 
-def ask_again(request: Request, copies: Sequence[Copy], rule: DomainRule, site: Site) -> Ask | None:
+def ask_again(
+    request: Request, copies: Sequence[Copy], rule: DomainRule, site: Site, *, watched: bool = False
+) -> Ask | None:
     """Return the validation of the copy that would answer a request, for a refresh without a client.
 
-    The copy may still be fresh. None if there is no such copy, it has no validator, or no contact is allowed.
+    The copy may still be fresh. Without such a copy that has a validator: the fetch of the whole object if it is
+    `watched`, else None. None also if no contact is allowed.
     """
     copy = choose(copies, request.fields, site.salt)
-    if site.offline or copy is None or not copy.has_validator:
-        return None
-    candidates = (copy, *_others(copies, copy, request, site.salt))
-    return replace(_ask(request, rule, site, Fwd.STALE, PREFETCH, copy, candidates), in_background=True)
+    if copy is None or not copy.has_validator:
+        ask = _ask(request, rule, site, Fwd.URI_MISS, PREFETCH) if watched else None
+    else:
+        candidates = (copy, *_others(copies, copy, request, site.salt))
+        ask = _ask(request, rule, site, Fwd.STALE, PREFETCH, copy, candidates)
+    return None if ask is None or site.offline else replace(ask, in_background=True)
 
 
 def _no_contact(asked: CacheControl, site: Site) -> Refuse | None:

@@ -24,7 +24,7 @@ _APART = frozenset(("lastbuilddate", "pubdate", "updated", "date", "generator", 
 
 def read(text: bytes) -> Document | None:
     """Parse a feed from UTF-8; None if it is not a feed."""
-    root = _parsed(text)
+    root = parsed_xml(text)
     if root is None:
         return None
     kind = _KINDS.get(_local(root))
@@ -40,7 +40,8 @@ def read(text: bytes) -> Document | None:
     return Document(kind, items, _hints(root), _version(root, items))
 
 
-def _parsed(text: bytes) -> Any:
+def parsed_xml(text: bytes) -> Any:
+    """Parse XML as far as it is well-formed, without entities; return its root, or None."""
     parser = etree.XMLParser(
         encoding="utf-8",
         recover=True,

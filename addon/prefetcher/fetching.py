@@ -17,6 +17,7 @@ from bestbefore.addon.prefetcher.eligibility import Refusal, fetch_of
 from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.prefetcher.robots import EVERYTHING, MAX_BYTES, NOTHING, Robots
 from bestbefore.addon.prefetcher.runner import Done
+from bestbefore.addon.prefetcher.watching import watched_fetch_of
 from bestbefore.addon.proxy.access.reach import Reach
 from bestbefore.addon.proxy.exchange.exchange import Exchanges, Prefetched
 from bestbefore.addon.proxy.origin.client import Origin
@@ -95,7 +96,11 @@ class Fetcher:
 
     async def _fetch(self, job: Job) -> Done:
         found = await self.store.copies(job.url)
-        request = fetch_of(found.copies, job.asked_from, self.settings.user_agent)
+        is_watched = job.url in self.settings.watched
+        if is_watched:
+            request = watched_fetch_of(job.url, found.copies, job.asked_from, self.settings.user_agent)
+        else:
+            request = fetch_of(found.copies, job.asked_from, self.settings.user_agent)
         if isinstance(request, Refusal):
             return self._exclude(job.url, request)
         asked, reach = request
@@ -111,7 +116,7 @@ class Fetcher:
         if since_s >= job.due_s and before is not None:
             return Done("not-needed")
         try:
-            fetched = await self.exchanges.prefetch(asked, reach)
+            fetched = await self.exchanges.prefetch(asked, reach, watched=is_watched)
         except OriginError:
             return Done("broken-off")
         if fetched is None:

@@ -289,15 +289,15 @@ class Exchanges:
         request, in_memory = pending.context.request, pending.in_memory
         return in_memory is not None and in_memory is not self._store.hot(request.target.url, request.partition)
 
-    async def prefetch(self, request: Request, reach: Reach) -> Prefetched | None:
+    async def prefetch(self, request: Request, reach: Reach, *, watched: bool = False) -> Prefetched | None:
         """Refresh a copy that no client has requested; learn from the response and store it as usual.
 
-        Returns None if there is no copy with a validator that answers this request, or if the object is being fetched
-        already. Raises OriginError if the content is truncated.
+        Returns None if the object is being fetched already, or if there is no copy with a validator that answers this
+        request; if the object is `watched`, it is fetched whole then. Raises OriginError if the content is truncated.
         """
         rule = self._rule(request)
         copy_set = await self._store.copies(request.target.url, request.partition)
-        ask = ask_again(request, copy_set.copies, rule, self.site)
+        ask = ask_again(request, copy_set.copies, rule, self.site, watched=watched)
         if ask is None:
             return None
         context = RequestContext.of(request, "", reach, self._clock.monotonic(), self._clock.now(), background=True)

@@ -83,6 +83,8 @@ def test_a_good_file_is_summed_up_with_its_rules_in_order(tmp_path: Path) -> Non
         "  replan               1h",
         "  robots               true",
         f"  user_agent           {PrefetchSettings().user_agent}",
+        "  watch                none",
+        "  opml                 none",
     ]
 
 

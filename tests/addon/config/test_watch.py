@@ -180,3 +180,15 @@ def test_the_files_of_authorities_are_watched(path: Path) -> None:
     assert "ca.pem" in refused(watch)
     ca_file.write_text(one)
     assert reloaded(watch).config.rules.default.origin_ca == first
+
+
+def test_the_file_of_feeds_is_watched(path: Path) -> None:
+    feeds = path.with_name("feeds.opml")
+    feeds.write_text('<opml><outline xmlUrl="http://a.org/feed"/></opml>')
+    path.write_text(FIRST + '[prefetch]\nopml = "feeds.opml"\n')
+    watch = ConfigWatch(path)
+    feeds.write_text('<opml><outline xmlUrl="http://a.org/feed"/><outline xmlUrl="http://b.org/feed"/></opml>')
+    assert reloaded(watch).config.prefetch.watched == {"http://a.org/feed", "http://b.org/feed"}
+    feeds.write_text("<html>")
+    assert "expected an OPML file" in refused(watch)
+    assert len(watch.config.prefetch.watched) == 2

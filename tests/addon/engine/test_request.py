@@ -253,6 +253,17 @@ def test_nothing_is_asked_for_again_without_validator_or_copy_or_offline(
     assert ask_again(request_for(), [plain], rule, site) is None
     assert ask_again(request_for(), [], rule, site) is None
     assert ask_again(request_for(), [tagged], rule, replace(site, offline=True)) is None
+    assert ask_again(request_for(), [], rule, replace(site, offline=True), watched=True) is None
+
+
+def test_what_is_watched_is_asked_for_as_a_whole_without_a_copy_to_validate(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
+) -> None:
+    for copies in ([], [copy_with(("Cache-Control", "max-age=600"))]):
+        ask = ask_again(request_for(("User-Agent", "ours")), copies, rule, site, watched=True)
+        assert ask is not None
+        assert (ask.chosen, ask.candidates, ask.in_background, ask.fwd) == (None, (), True, Fwd.URI_MISS)
+        assert "if-none-match" not in ask.sent.fields
 
 
 def test_a_variant_is_keyed_by_what_its_origin_was_sent(request_for: MakeRequest, rule: DomainRule, site: Site) -> None:
