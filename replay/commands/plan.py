@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import click
+import numpy as np
 
 from bestbefore.addon.admin.units import utc
 from bestbefore.addon.errors import InputError
@@ -25,7 +26,7 @@ from bestbefore.replay.planning.slotted import Slotted, slotted
 from bestbefore.replay.planning.summary import summary
 from bestbefore.replay.planning.trace_objects import learnt
 from bestbefore.replay.sweeps.progress import no_bar
-from bestbefore.replay.traces.columns.files import read_updates
+from bestbefore.replay.traces.columns.files import read_requests, read_updates
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.summary import counted
 
@@ -40,6 +41,9 @@ OUT_FORMATS = (".csv", ".json")
 @file_option("--updates", "updates_path",
              "Instead of --objects: CSV file with the columns object,time (Unix seconds), or .npz or Parquet, from "
              "which rates are estimated.")
+@file_option("--requests", "requests_path",
+             "CSV file with the columns client,object,time, or .npz or Parquet: weights are multiplied by the requests "
+             "(clicks) for each object, so that the fewest get an outdated answer.")
 @click.option("--budget", required=True, metavar="N",
               callback=number("a number of contacts per period of more than 0", is_positive),
               help="Contacts per period, a number above 0.")
@@ -63,6 +67,7 @@ OUT_FORMATS = (".csv", ".json")
 def command(
     objects_path: Path | None,
     updates_path: Path | None,
+    requests_path: Path | None,
     budget: float,
     objective: str,
     period_s: float,
@@ -83,6 +88,8 @@ def command(
     aim = Aim(objective, budget, period_s, discrete, "interval" if boundary == "interval" else "periodic")
     try:
         objects, source = _objects(objects_path, updates_path, aim)
+        if requests_path is not None:
+            objects = _weighted(objects, requests_path)
         with spinner("planning"):
             plan = _plan(objects, aim, source)
             plan.mean(objective)
@@ -137,6 +144,16 @@ def _objects(objects_path: Path | None, updates_path: Path | None, aim: Aim) -> 
         f"{last}; each is taken to be observed from its first update to the end"
     )
     return objects, updates_path
+
+
+def _weighted(objects: PlannedObjects, requests_path: Path) -> PlannedObjects:
+    with spinner(f"reading {requests_path.name}"):
+        requests = read_requests(requests_path, warn)
+    counts = np.bincount(requests.object_ids, minlength=len(requests.objects)).tolist()
+    try:
+        return objects.weighted_by(dict(zip(requests.objects, counts, strict=True)))
+    except ValueError as error:
+        raise TraceError(f"{requests_path}: {error}") from None
 
 
 def _plan(objects: PlannedObjects, aim: Aim, source: Path) -> ContactPlan:

@@ -1,7 +1,8 @@
 """The objects of a plan, as columns with a row for each object."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +37,25 @@ class PlannedObjects:
     """(n, 24) the updates observed in each hour of the UTC day; None if unknown."""
     lines: NDArray[np.int32] | None = None
     """(n,) the line number of each object in its file."""
+    requests: FloatArray | None = None
+    """(n,) how often each object was requested, by which its weight was multiplied; None: it was not."""
 
     def __len__(self) -> int:
         return len(self.rates)
+
+    def weighted_by(self, requests: Mapping[str, int]) -> Self:
+        """Return the objects with their weights multiplied by their numbers of requests, by name.
+
+        So a weight is the rate of requests that an outdated copy embarrasses (Wolf et al., "Optimal crawling strategies
+        for web search engines", equation 8): a request is a click on the object, and the weight given in its file the
+        probability that an outdated copy answers it wrongly. Raises ValueError if none of the objects was requested.
+        """
+        numbers = np.zeros(len(self))
+        for rows, names in self.ids.parts():
+            numbers[rows] = [requests.get(name, 0) for name in names]
+        if not numbers.any():
+            raise ValueError("none of the objects was requested, expected requests for the same names")
+        return replace(self, weights=self.weights * numbers, requests=numbers)
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Return the minimum and the maximum of each object, both (n,)."""

@@ -88,9 +88,21 @@ def _measures(plan: ContactPlan) -> list[str]:
     own = means["this plan"][aim.objective]
     parts = [_better(aim.objective, own, means[name][aim.objective], name) for name in BASELINES]
     lines += ["", f"{aim.objective}: {', '.join(parts)}"]
+    if plan.objects.requests is not None:
+        wrong = {name: percent(_embarrassment(one)) for name, one in plans.items()}
+        others = ", ".join(f"{wrong[name]} if {name}" for name in BASELINES)
+        lines.append(f"embarrassment: {wrong['this plan']} of requests get a wrong answer ({others})")
     if any(math.isinf(value) for mean in means.values() for value in mean.values()):
         lines.append(f"({NEVER}: an object that changes is never contacted, and its copy grows ever older)")
     return lines
+
+
+def _embarrassment(plan: ContactPlan) -> float:
+    """The share of requests that get a wrong answer, by the requests by which the weights were multiplied."""
+    requests = plan.objects.requests
+    assert requests is not None
+    stale = 1.0 - plan.values("freshness")
+    return float(plan.objects.weights @ stale / requests.sum())
 
 
 def _means(plan: ContactPlan) -> Mapping[str, float]:

@@ -54,6 +54,18 @@ def test_weights_count_in_the_objective(folder: Path, capsys: Capture) -> None:
     assert told["objective"] == pytest.approx(1.0 - np.exp(-1.0))
 
 
+def test_requests_multiply_the_weights_and_tell_how_many_get_an_outdated_answer(folder: Path, capsys: Capture) -> None:
+    """One contact for a, of which half as many requests are embarrassing: F(1) = 1 - 1/e; b is always outdated."""
+    (folder / "o.csv").write_text("id,rate,weight,max\na,1,0.5,1\nb,1,1,0\n")
+    (folder / "r.csv").write_text("client,object,time\nx,a,1\ny,a,2\nx,b,3\nx,unknown,4\n")
+    assert plan("--requests", "r.csv", budget="1") == 0
+    embarrassed = (2 * 0.5 * np.exp(-1.0) + 1.0) / 3.0
+    assert f"embarrassment: {100 * embarrassed:.3g} % of requests get a wrong answer" in capsys.readouterr().out
+    (folder / "r.csv").write_text("client,object,time\nx,unknown,4\n")
+    assert plan("--requests", "r.csv", budget="1") == 2
+    assert "r.csv: none of the objects was requested" in capsys.readouterr().err
+
+
 def test_whole_numbers_are_visits_within_bounds(folder: Path, capsys: Capture) -> None:
     (folder / "o.csv").write_text("id,rate,min,max\na,1,0,1\nb,1,2,\nc,1,0,\nd,0,,\n")
     assert plan("--json", "--discrete", budget="6") == 0
