@@ -153,6 +153,9 @@ class DomainRule:
     their group."""
     trust_piggyback: bool = False
     """Whether the Update-History that the origin sends is used."""
+    send_update_history: bool = False
+    """Whether clients that ask for it (`Want-Update-History`) get an object's updates; a reverse proxy always sends
+    them."""
     honour_client_cc: bool = True
     """Whether the Cache-Control of requests (no-cache, max-age) is obeyed."""
     stale_if_down_s: float | None = None

@@ -78,6 +78,7 @@ _FIELDS: Mapping[str, Reader[Any]] = {
     "group": values.text,
     "learn_without_validator": _learn_without_validator,
     "trust_piggyback": values.boolean,
+    "send_update_history": values.boolean,
     "honour_client_cc": values.boolean,
     "interim": values.boolean,
     "feed_etag": values.boolean,

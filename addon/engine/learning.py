@@ -11,9 +11,21 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from bestbefore.addon.engine.listing import Feed, FeedChange, read_first, read_next
-from bestbefore.addon.engine.observation import Fingerprint, Observation, SiteContact
-from bestbefore.addon.engine.unvalidated.evidence import ContentEvidence, Gathered, gathered
-from bestbefore.addon.engine.update import Update, fold, hour_of, memory_after, memory_of, merged, points_of
+from bestbefore.addon.engine.observation import Observation, SiteContact, VariantState, compared, site_contact
+from bestbefore.addon.engine.unvalidated.evidence import Gathered, gathered
+from bestbefore.addon.engine.update import (
+    TimeSpan,
+    Update,
+    fold,
+    hour_of,
+    memory_after,
+    memory_of,
+    merged,
+    missed_before,
+    points_of,
+    total_s,
+    with_missed,
+)
 from bestbefore.policies.models.hazard.memory import UpdateMemory, memory_since
 from bestbefore.policies.models.history import History
 from bestbefore.policies.models.member_rates import log_interval_micronats
@@ -25,16 +37,6 @@ VARIANTS_REMEMBERED = 16
 """For how many variants of an object the last fingerprint is kept; the least recently observed is removed first."""
 CLOCK_SKEW_S = 60.0
 """How far the clock of another proxy may be ahead before its times count as wrong."""
-
-
-@dataclass(frozen=True, slots=True)
-class VariantState:
-    """The last observation of one variant."""
-
-    t_s: float
-    fingerprint: Fingerprint
-    evidence: ContentEvidence | None = None
-    """The clients to which it was sent; None if it had a validator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,10 @@ class Record:
     """As in the last observation (`Observation.cache_group`)."""
     hidden_s: float = 0.0
     """The total time in which further updates may have been missed: before each update of known time, the time since
-    the contact before. Updates that the origin has listed add nothing."""
+    the contact before. Updates that the origin has listed add nothing, unless it says that it may have missed some."""
+    unseen: tuple[TimeSpan, ...] | None = None
+    """The latest intervals in which updates may have been missed, but for those that an update marks itself. None: it
+    was written by a version that did not keep them."""
     memory: UpdateMemory | None = None
     """What policies remember of the updates (`hazard.memory`), with `last_modified_s`; None without any."""
     interval_micronats: int | None = None
@@ -135,10 +140,15 @@ def observe(record: Record | None, observation: Observation) -> RecordChange:
     found = _compare_feed(record, before, observation)
     known, is_feed = _gathered(before, observation), observation.listing is not None
     listed = observation.reported_since_s is not None
-    hidden_s = 0.0 if listed or found.update is None else _hidden_s(record, found.update)
+    if listed or found.update is None:
+        missed = tuple(span for span in observation.reported_unseen if span.by_s > record.last_contact_s)
+    else:
+        missed = missed_before(record.updates, found.update, record.last_contact_s)
+    hidden_s = 0.0 if listed else total_s(missed)
     record = replace(
         record,
-        hidden_s=record.hidden_s + hidden_s,
+        hidden_s=record.hidden_s + total_s(missed),
+        unseen=with_missed(record.unseen, (*missed, *_overflow(record.feed, found.shown, observation.t_s))),
         last_contact_s=observation.t_s,
         cache_group=observation.cache_group,
         contacts=record.contacts + 1,
@@ -147,7 +157,7 @@ def observe(record: Record | None, observation: Observation) -> RecordChange:
         feed=_without_document(record.feed, observation, unchanged=found.changed is False),
         differed_s=observation.t_s if known is not None and known.differs and not is_feed else record.differed_s,
     )
-    return replace(_change(record, observation, found, hidden_s), site=_site_contact(before, observation))
+    return replace(_change(record, observation, found, hidden_s), site=site_contact(before, observation))
 
 
 def until(record: Record, now_s: float) -> RecordChange:
@@ -172,6 +182,7 @@ def until(record: Record, now_s: float) -> RecordChange:
         folded=tuple((hour, n) for hour, n in record.folded if hour < hour_of(now_s)),
         seen={name: VariantState(min(s.t_s, last_s), s.fingerprint) for name, s in record.seen.items()},
         differed_s=None if record.differed_s is None else min(record.differed_s, now_s),
+        unseen=None if record.unseen is None else tuple(span for span in record.unseen if span.by_s <= now_s),
         feed=None if record.feed is None else replace(record.feed, listed_s=min(record.feed.listed_s, last_s)),
     )
     kept = replace(kept, memory=memory_of(kept.updates, kept.folded, kept.since_s, kept.last_modified_s))
@@ -199,6 +210,8 @@ def _first(observation: Observation) -> Record:
         cache_group=observation.cache_group,
         last_modified_s=modified_s if modified_s is not None and modified_s <= observation.t_s else None,
         seen=_remember({}, observation, None, _gathered(None, observation)),
+        hidden_s=total_s(observation.reported_unseen),
+        unseen=observation.reported_unseen,
     )
 
 
@@ -216,7 +229,7 @@ class _Finding(NamedTuple):
 def _change(record: Record, observation: Observation, found: _Finding, hidden_s: float = 0.0) -> RecordChange:
     """Add the updates found by the contact and those reported by the origin; return the change of record and group.
 
-    `hidden_s`: as `_hidden_s` of the update found.
+    `hidden_s`: the time before the update found in which further ones may have been missed.
     """
     changed, update, shown = found
     since_s = min(record.since_s, observation.t_s)  # record.since_s is later only if the clock was ahead then
@@ -231,6 +244,7 @@ def _change(record: Record, observation: Observation, found: _Finding, hidden_s:
         reported_from_s = min([(record.folded[-1][0] + 1) * HOUR_S, *(u.by_s for u in record.updates[:1])])
     postings = [Update(*span) for span in shown.postings] if shown is not None else []
     reported = [Update(t, t) for t in observation.reported_s]
+    reported += [Update(after_s, min(by_s, observation.t_s)) for after_s, by_s in observation.reported_within]
     if record.feed is None:  # the first document: its postings may be updates that are in the record
         reported, postings = [*reported, *postings], []
     reported = [update for update in reported if reported_from_s <= update.by_s <= observation.t_s]
@@ -302,7 +316,7 @@ def _compare_feed(record: Record, before: VariantState | None, observation: Obse
     if observation.listing is not None and feed is not None:
         shown = read_next(feed, observation.listing, observation.t_s, {u.by_s for u in record.updates if u.exact})
         return _Finding(bool(shown.postings), shown=shown)
-    changed, update = _compare(before, observation)
+    changed, update = compared(before, observation)
     if feed is None or feed.away or (observation.fingerprint is not None and observation.fingerprint.gone):
         return _Finding(changed, update)
     return _Finding(None if changed else changed)
@@ -319,54 +333,11 @@ def _without_document(feed: Feed | None, observation: Observation, *, unchanged:
     return replace(feed, away=True) if shown is not None and (shown.gone or shown.body) else feed
 
 
-def _compare(before: VariantState | None, observation: Observation) -> tuple[bool | None, Update | None]:
-    """Return whether the variant changed since it was last observed, and the update."""
-    if observation.fingerprint is None:
-        return False, None
-    if before is None:
-        return None, None
-    same = before.fingerprint.same_content(observation.fingerprint)
-    if same is None:
-        return None, None
-    if same:
-        return False, None
-    return True, _dated(before, observation, observation.fingerprint.last_modified_s)
-
-
-def _site_contact(before: VariantState | None, observation: Observation) -> SiteContact | None:
-    changed, update = _compare(before, observation)
-    if before is None or changed is None or (update is not None and not update.exact):
-        return None
-    return SiteContact(before.t_s, None if update is None else update.by_s)
-
-
-def _dated(before: VariantState, observation: Observation, modified_s: float | None) -> Update:
-    """Return the update between two observations: at the Last-Modified if that is plausible, else within the interval.
-
-    As Last-Modified counts whole seconds, it may be up to a second before the last contact. It is implausible if it is
-    in the future, not later than the one before, or older than the last contact.
-    """
-    previous_s = before.fingerprint.last_modified_s
-    if (
-        modified_s is not None
-        and modified_s <= observation.t_s
-        and modified_s > before.t_s - 1.0
-        and (previous_s is None or modified_s > previous_s)
-    ):
-        return Update(modified_s, modified_s)
-    return Update(before.t_s, observation.t_s)
-
-
-def _hidden_s(record: Record, update: Update) -> float:
-    """Return the time before an update of known time in which further updates may have been missed.
-
-    It begins at the contact before; or, if the update was known within an interval before, at the start of the
-    interval.
-    """
-    if not update.exact or update in record.updates:
-        return 0.0
-    after_s = max((u.after_s for u in record.updates if u.may_be(update)), default=record.last_contact_s)
-    return max(update.by_s - after_s, 0.0)
+def _overflow(before: Feed | None, shown: FeedChange | None, t_s: float) -> tuple[TimeSpan, ...]:
+    """Return the interval in which items were missed, if a feed lists none of those that it had listed before."""
+    if before is None or shown is None or not before.items or before.items.keys() & shown.feed.items.keys():
+        return ()
+    return (TimeSpan(before.listed_s, min((by_s for _, by_s in shown.postings), default=t_s)),)
 
 
 def _gathered(before: VariantState | None, observation: Observation) -> Gathered | None:

@@ -1,10 +1,14 @@
-"""Observations: the result of one contact for the history of one object, to which `learning` applies it."""
+"""Observations: the result of one contact for the history of one object, to which `learning` applies it.
+
+Two observations of a variant show whether it changed between them.
+"""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bestbefore.addon.engine.listing import Listing
-from bestbefore.addon.engine.unvalidated.evidence import Delivery
+from bestbefore.addon.engine.unvalidated.evidence import ContentEvidence, Delivery
+from bestbefore.addon.engine.update import TimeSpan, Update
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +56,13 @@ class Observation:
     """False: the object has no validator, and the rule does not learn without one, so it does not count in its
     group."""
     reported_s: tuple[float, ...] = field(default=())
-    """Updates that the origin itself lists (piggyback)."""
+    """Updates that the origin itself lists (piggyback), of known time."""
     reported_since_s: float | None = None
-    """From when on the list of reported updates is complete."""
+    """From when on there were no updates but the reported ones."""
+    reported_within: tuple[TimeSpan, ...] = field(default=())
+    """Intervals in each of which the origin reports at least one update."""
+    reported_unseen: tuple[TimeSpan, ...] = field(default=())
+    """Intervals in which the origin may have missed updates."""
     listing: Listing | None = None
     """The items, if the content is a feed."""
     delivery: Delivery | None = None
@@ -70,3 +78,51 @@ class SiteContact(NamedTuple):
     """When the variant was observed before."""
     changed_s: float | None
     """The exact time of the change found since; None if there was none."""
+
+
+@dataclass(frozen=True, slots=True)
+class VariantState:
+    """The last observation of one variant."""
+
+    t_s: float
+    fingerprint: Fingerprint
+    evidence: ContentEvidence | None = None
+    """The clients to which it was sent; None if it had a validator."""
+
+
+def compared(before: VariantState | None, observation: Observation) -> tuple[bool | None, Update | None]:
+    """Return whether the variant changed since it was last observed, and the update."""
+    if observation.fingerprint is None:
+        return False, None
+    if before is None:
+        return None, None
+    same = before.fingerprint.same_content(observation.fingerprint)
+    if same is None:
+        return None, None
+    if same:
+        return False, None
+    return True, _dated(before, observation, observation.fingerprint.last_modified_s)
+
+
+def site_contact(before: VariantState | None, observation: Observation) -> SiteContact | None:
+    changed, update = compared(before, observation)
+    if before is None or changed is None or (update is not None and not update.exact):
+        return None
+    return SiteContact(before.t_s, None if update is None else update.by_s)
+
+
+def _dated(before: VariantState, observation: Observation, modified_s: float | None) -> Update:
+    """Return the update between two observations: at the Last-Modified if that is plausible, else within the interval.
+
+    As Last-Modified counts whole seconds, it may be up to a second before the last contact. It is implausible if it is
+    in the future, not later than the one before, or older than the last contact.
+    """
+    previous_s = before.fingerprint.last_modified_s
+    if (
+        modified_s is not None
+        and modified_s <= observation.t_s
+        and modified_s > before.t_s - 1.0
+        and (previous_s is None or modified_s > previous_s)
+    ):
+        return Update(modified_s, modified_s)
+    return Update(before.t_s, observation.t_s)

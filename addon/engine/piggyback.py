@@ -1,21 +1,32 @@
-"""Update histories that origins add to their responses (`adaptive`, section 1), as structured fields (RFC 9651).
+"""Update histories that servers add to their responses (`adaptive`, section 1), as structured fields (RFC 9651).
 
 A proxy sends `Want-Update-History: ?1`; the response has `Update-History: 1706227238, 1706230000;since=1706140800`: the
-times of the latest updates, newest last, complete from `since` on.
+times of the latest updates, newest last. After `since` there was no update but at these times, and in the intervals
+that parameters of a member name (docs/newer_http.md):
+
+- `after`: the time is not known: the update, and perhaps further ones, lies after this time, and not after the member.
+- `unseen`: there may be further updates after this time, and before that of the member.
+
+The token `none` in place of the members: no update is known.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 import http_sf
 
+from bestbefore.addon.engine.update import TimeSpan, Update
 from bestbefore.addon.rfc9111.message import Fields
 
 WANT = "Want-Update-History"
 UPDATES = "Update-History"
 AT_MOST = 64
 """The most updates in one response."""
+NONE = "none"
+_ROUNDING_S = 1.0
+"""By how much the end of an interval, in whole seconds, may be later than the contact that ends it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +34,13 @@ class ReportedUpdates:
     """The updates of an object that its origin reports."""
 
     times_s: tuple[float, ...]
-    """Ascending."""
+    """Those of known time, ascending."""
     since_s: float
-    """From when on the list is complete."""
+    """From when on there was no update but at these times, in the intervals `within` and in `unseen`."""
+    within: tuple[TimeSpan, ...] = ()
+    """Intervals with at least one update each."""
+    unseen: tuple[TimeSpan, ...] = ()
+    """Intervals in which there may have been updates."""
 
 
 def is_requested(request_fields: Fields) -> bool:
@@ -40,25 +55,47 @@ def is_requested(request_fields: Fields) -> bool:
     return isinstance(item, tuple) and item[0] is True
 
 
-def written(times_s: Sequence[float], since_s: float) -> str | None:
-    """Return the field's value for these updates (ascending): the latest `AT_MOST`, complete from `since`.
+def written(updates: Sequence[Update], since_s: float, unseen: Sequence[TimeSpan] | None) -> str:
+    """Return the field's value for the latest `AT_MOST` of these updates, observed since t_0.
 
-    Times are whole seconds, so two updates within a second become one. None if there is no update, since an empty list
-    cannot have the parameter `since` (RFC 9651 3.1).
+    Times are whole seconds, so updates within a second become one. `unseen`: before which updates of known time further
+    ones may have been missed, and from when on; None: it is unknown, so between any two.
     """
-    if not times_s:
-        return None
-    seconds = list(dict.fromkeys(map(int, times_s)))
-    latest = seconds[-AT_MOST:]
-    complete_since = int(since_s) if len(seconds) <= AT_MOST else latest[0]
-    return ", ".join(map(str, latest)) + f";since={complete_since}"
+    members = _members(updates)
+    listed = sorted(members)[-AT_MOST:]
+    if not listed:
+        return f"{NONE};since={int(since_s)}"
+    complete_since = min(int(since_s), listed[0]) if len(members) <= AT_MOST else listed[0]
+    missed = {} if unseen is None else {int(by_s): int(after_s) for after_s, by_s in unseen}
+    parts, previous = [], complete_since
+    for second in listed:
+        after, hidden_from = members[second], missed.get(second) if unseen is not None else previous
+        if after is not None:
+            parts.append(f"{second};after={after}")
+        elif hidden_from is not None and hidden_from < second and complete_since < second:
+            parts.append(f"{second};unseen={hidden_from}")
+        else:
+            parts.append(str(second))
+        previous = second
+    return f"{', '.join(parts)};since={complete_since}"
+
+
+def _members(updates: Sequence[Update]) -> dict[int, int | None]:
+    """Return the member for each update: its second, and after which it lies if its time is not known."""
+    members: dict[int, int | None] = {}
+    for update in updates:
+        if update.exact:
+            members[int(update.by_s)] = None
+        else:
+            members.setdefault(math.ceil(update.by_s), int(update.after_s))
+    return members
 
 
 def read(response_fields: Fields, now_s: float) -> ReportedUpdates | None:
     """Parse the history in a response; None if there is none or it is malformed.
 
-    Well-formed is a list of at most `AT_MOST` ascending integers in [0, now]; the last has an integer `since` that is
-    not later than the first.
+    Well-formed is a list of at most `AT_MOST` ascending integers in [0, now], with earlier integers as `after` and
+    `unseen`; or the token `none`. The last has an integer `since` that is not later than the first.
     """
     value = response_fields.get(UPDATES)
     if value is None:
@@ -69,11 +106,27 @@ def read(response_fields: Fields, now_s: float) -> ReportedUpdates | None:
         return None
     if not 1 <= len(members) <= AT_MOST:
         return None
-    times = [time_s for time_s, _ in members if _is_time(time_s, now_s)]
     since = members[-1][1].get("since")
-    if len(times) != len(members) or times != sorted(set(times)) or not _is_time(since, now_s) or since > times[0]:
+    if not _is_time(since, now_s):
         return None
-    return ReportedUpdates(tuple(float(t) for t in times), float(since))
+    if len(members) == 1 and isinstance(members[0][0], http_sf.Token) and str(members[0][0]) == NONE:
+        return ReportedUpdates((), float(since))
+    times = [time_s for time_s, _ in members if _is_time(time_s, now_s + _ROUNDING_S)]
+    if len(times) != len(members) or times != sorted(set(times)) or since > times[0]:
+        return None
+    exact, within, unseen = [], [], []
+    for time_s, parameters in members:
+        after, hidden_from = parameters.get("after"), parameters.get("unseen")
+        if any(one is not None and not (_is_time(one, now_s) and one < time_s) for one in (after, hidden_from)):
+            return None
+        by_s = min(float(time_s), now_s)
+        if after is not None:
+            within.append(TimeSpan(min(float(after), by_s), by_s))
+            continue
+        exact.append(by_s)
+        if hidden_from is not None:
+            unseen.append(TimeSpan(float(hidden_from), by_s))
+    return ReportedUpdates(tuple(exact), float(since), tuple(within), tuple(unseen))
 
 
 def _is_time(value: object, now_s: float) -> TypeGuard[int]:

@@ -325,6 +325,8 @@ def observed(
         counted=copy.has_validator or rule.learn_without_validator == "always",
         reported_s=() if reported is None else reported.times_s,
         reported_since_s=None if reported is None else reported.since_s,
+        reported_within=() if reported is None else reported.within,
+        reported_unseen=() if reported is None else reported.unseen,
         listing=listing,
         cache_group=copy.groups[0] if rule.group == CACHE_GROUPS and copy.groups else "",
     )

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from bestbefore.policies.models.hazard.memory import (
     UpdateMemory,
@@ -12,6 +13,16 @@ from bestbefore.policies.models.hazard.memory import (
     updated_within,
 )
 from bestbefore.policies.units import HOUR_S
+
+UNSEEN_REMEMBERED = 64
+"""How many intervals are kept in which updates may have been missed."""
+
+
+class TimeSpan(NamedTuple):
+    """The interval (after_s, by_s]."""
+
+    after_s: float
+    by_s: float
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -102,6 +113,28 @@ def fold(
         hour = hour_of(update.point_s)
         hours[hour] = hours.get(hour, 0) + 1
     return updates[surplus:], tuple(sorted(hours.items()))
+
+
+def missed_before(updates: Sequence[Update], update: Update, last_contact_s: float) -> tuple[TimeSpan, ...]:
+    """Return the interval before a new update of known time in which further updates may have been missed, if any.
+
+    It begins at the contact before; or, if the update was known within an interval before, at the start of the
+    interval.
+    """
+    if not update.exact or update in updates:
+        return ()
+    after_s = max((u.after_s for u in updates if u.may_be(update)), default=last_contact_s)
+    return (TimeSpan(after_s, update.by_s),) if after_s < update.by_s else ()
+
+
+def with_missed(known: tuple[TimeSpan, ...] | None, more: Iterable[TimeSpan]) -> tuple[TimeSpan, ...] | None:
+    """Return the latest intervals in which updates may have been missed; None if these are not known."""
+    return None if known is None else tuple(sorted({*known, *more}))[-UNSEEN_REMEMBERED:]
+
+
+def total_s(spans: Iterable[TimeSpan]) -> float:
+    """Return the sum of the lengths of intervals, s."""
+    return sum((span.by_s - span.after_s for span in spans), 0.0)
 
 
 def memory_of(

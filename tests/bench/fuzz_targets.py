@@ -20,9 +20,9 @@ from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine import heads, piggyback
-from bestbefore.addon.engine.learning import Record, VariantState
+from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.listing import Listing
-from bestbefore.addon.engine.observation import Fingerprint
+from bestbefore.addon.engine.observation import Fingerprint, VariantState
 from bestbefore.addon.engine.request import Ask, Serve, on_request
 from bestbefore.addon.engine.response import Relay, Times, completed, observed, on_response
 from bestbefore.addon.engine.site import Site
@@ -271,7 +271,7 @@ TARGETS = {
     "range": FuzzTarget(_text(_ranges), [b"bytes=0-499, -500, 9500-", b"bytes=0-0,2-2,4-4", b"pages=1-2"]),
     "cache-status": FuzzTarget(_text(lambda text: cache_status.hit(ttl_s=1.0, detail=text)), [b"max-age", b'a "b"']),
     "update-history": FuzzTarget(_field(piggyback.UPDATES, partial(piggyback.read, now_s=NOW_S)), [
-        b"1706227238, 1706230000;since=1706140800", b"1;since=0",
+        b"1706227238, 1706230000;since=1706140800", b"1;since=0", b"9;after=3, 12;unseen=10;since=1", b"none;since=5",
     ]),
     "want-update-history": FuzzTarget(_field(piggyback.WANT, piggyback.is_requested), [b"?1", b"?0;a=b"]),
     "feed": FuzzTarget(_feed, [

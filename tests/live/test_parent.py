@@ -51,7 +51,8 @@ def ask(proxy: Any, url: str, method: str = "GET", trusted: Any = None, silent_s
 def test_everything_goes_through_the_parent(
     start_proxy: Start, start_origin: Start, authority: Any, tmp_path: Path
 ) -> None:
-    parent = start_proxy(state=tmp_path / "parent", env={"SSL_CERT_FILE": str(authority.ca_file)})
+    telling = config(tmp_path, "telling", "[default]", "send_update_history = true")
+    parent = start_proxy("--config", telling, state=tmp_path / "parent", env={"SSL_CERT_FILE": str(authority.ca_file)})
     trusting = {"SSL_CERT_FILE": str(parent.state / "mitmproxy-ca-cert.pem")}
     for scheme in ("http", "https"):
         plain, secure = start_origin(UPDATES), start_origin(UPDATES, authority.leaf_file)
@@ -60,7 +61,12 @@ def test_everything_goes_through_the_parent(
         child = start_proxy("--config", upstream, state=tmp_path / scheme, env=trusting)
         for origin in (plain, secure):
             url = origin.url + "/page"
-            first, second, posted = ask(child, url), ask(child, url), ask(child, url, "POST")
+            first, second = ask(child, url), ask(child, url)
+            if origin is plain:
+                wants = {"Want-Update-History": "?1"}
+                assert parent.get(url, wants).fields["update-history"].startswith("none;since=")
+                assert "update-history" not in child.get(url, wants).fields, "it is not told to"
+            posted = ask(child, url, "POST")
             assert first.count(b"Cache-Status: bestbefore; fwd=uri-miss") == 2, "one of the parent, one of the child"
             assert second.count(b"Cache-Status: ") == 2
             assert b"bestbefore; hit" in second

@@ -188,7 +188,7 @@ class Exchanges:
         if in_memory is not None and isinstance(decision, Serve) and decision.refresh is None:
             body, fields = in_memory.bodies.get(decision.copy.body.digest), request.fields
             # Else the answer may become a delta, or get the object's history, which needs the store.
-            is_final = feed_delta.A_IM not in fields and not (self.site.reverse and piggyback.WANT in fields)
+            is_final = feed_delta.A_IM not in fields and piggyback.WANT not in fields
             if body is not None and is_final:
                 self._count(context)
                 return self._served(context, decision, body, rule)
@@ -239,7 +239,7 @@ class Exchanges:
             await self._deltas.shorten(answer, context, rule)
         except OriginError as error:
             return self._answers.failed(context, error)
-        return await self._with_history(answer, request)
+        return await self._with_history(answer, request, rule)
 
     async def _on_equivalent(self, request: Request, client: Client, now_s: float) -> Serve | None:
         """Return how a copy of another URL, which differs only in what does not matter, answers a request."""
@@ -363,13 +363,13 @@ class Exchanges:
         context.record.would_differ = "validated" if serve.shorten_would_validate else ""
         return self._answers.from_copy(context, serve.copy, body, member)
 
-    async def _with_history(self, answer: Answer, request: Request) -> Answer:
+    async def _with_history(self, answer: Answer, request: Request, rule: DomainRule) -> Answer:
         """Add the object's updates for a downstream proxy that asks for them."""
-        if self.site.reverse and piggyback.is_requested(request.fields):
+        sends = self.site.reverse or rule.send_update_history
+        if sends and piggyback.is_requested(request.fields) and not answer.is_refusal:
             record = await self._store.record(request.target.url)
-            history = None if record is None else record.history()
-            value = None if history is None else piggyback.written(history.times_s.tolist(), history.since_s)
-            if value is not None:
+            if record is not None:
+                value = piggyback.written(record.updates, record.since_s, record.unseen)
                 answer.head = replace(answer.head, fields=answer.head.fields.replaced(piggyback.UPDATES, value))
         return answer
 

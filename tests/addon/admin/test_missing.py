@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from bestbefore.addon.admin.missing import UnvalidatedReport, missing, unvalidated_report
-from bestbefore.addon.engine.learning import Record, VariantState
-from bestbefore.addon.engine.observation import Fingerprint
+from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.engine.observation import Fingerprint, VariantState
 from bestbefore.addon.engine.unvalidated.evidence import ContentEvidence
 from bestbefore.addon.rules import DomainRule, Pattern
 from bestbefore.policies.validation.machinery.bounds import Bounded

@@ -18,7 +18,7 @@ from bestbefore.addon.engine.learning import (
     until,
 )
 from bestbefore.addon.engine.observation import Fingerprint, Observation
-from bestbefore.addon.engine.update import Update, memory_of
+from bestbefore.addon.engine.update import TimeSpan, Update, memory_of
 from bestbefore.policies.models.hazard.memory import (
     memory_at_first_contact,
     memory_since,
@@ -447,3 +447,26 @@ def test_folding_loses_no_update_and_no_hour(changes):
     assert record.history().counts(0.0, 1e6) == [
         sum(n for hour, n in counts[0].items() if hour % 24 == k) for k in range(24)
     ]
+
+
+def test_times_that_may_hide_further_updates_are_kept_for_who_asks():
+    record, _ = learn(contact(100.0, "a", modified_s=90.0), contact(200.0, "b", modified_s=150.0))
+    assert record.unseen == (TimeSpan(100.0, 150.0),)
+    assert observe(record, contact(300.0, "b", modified_s=150.0)).record.unseen == record.unseen
+
+
+def test_reported_intervals_are_updates_of_unknown_time_and_gaps_stay_gaps():
+    listed = contact(
+        400.0, "a", reported_s=(350.0,), reported_since_s=50.0,
+        reported_within=(TimeSpan(100.0, 200.0),), reported_unseen=(TimeSpan(210.0, 350.0),),
+    )
+    record, _ = learn(listed)
+    assert record.updates == (Update(100.0, 200.0), Update(350.0, 350.0))
+    assert (record.since_s, record.hidden_s, record.unseen) == (50.0, 140.0, (TimeSpan(210.0, 350.0),))
+    again = observe(record, replace(listed, t_s=500.0)).record
+    assert (again.updates, again.hidden_s) == (record.updates, 140.0), "what is known already adds nothing"
+
+
+def test_no_reported_update_since_a_time_is_an_observation_since_then():
+    record, _ = learn(contact(400.0, "a", reported_since_s=50.0))
+    assert (record.since_s, record.updates) == (50.0, ())

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.addon.engine.learning import Record, VariantState
+from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.listing import Feed, RememberedItem
-from bestbefore.addon.engine.observation import Fingerprint
+from bestbefore.addon.engine.observation import Fingerprint, VariantState
 from bestbefore.addon.engine.update import Update
 from bestbefore.addon.feeds.document import Hints
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
