@@ -11,7 +11,7 @@ addon/admin/event addon/engine/observation addon/engine/outcome addon/engine/sit
 addon/proxy/companion
 addon/proxy/mitm/gateway addon/proxy/mitm/stream/client_connection addon/proxy/origin/contact addon/proxy/start_error
 addon/store/backend/interface
-addon/store/backend/keeper addon/store/plan addon/store_status replay/commands/scenario_options
+addon/store/backend/keeper addon/store/sites/keeper addon/store/plan addon/store_status replay/commands/scenario_options
 replay/multicast/parameters replay/played/errors
 replay/report/measure replay/simulate/history_source replay/sweeps/progress replay/traces/errors
 """
@@ -60,7 +60,8 @@ TESTED_BY = {
 
 ABOUT_SEVERAL = """
 tests/addon/config/test_documentation tests/addon/engine/test_learning_feeds tests/addon/feeds/test_against_feedparser
-tests/addon/prefetcher/test_politeness_at_work tests/addon/proxy/exchange/test_without_validator
+tests/addon/prefetcher/test_politeness_at_work tests/addon/proxy/exchange/test_siblings
+tests/addon/proxy/exchange/test_without_validator
 tests/addon/proxy/test_clock_jumps tests/addon/store/test_opening_earlier
 tests/addon/store/test_records_in_parts tests/addon/store/test_set_aside tests/addon/store/test_skewed_clocks
 tests/addon/test_limits_page

@@ -34,7 +34,6 @@ from bestbefore.addon.proxy.recording import Recording
 from bestbefore.addon.proxy.state import WorkerState
 from bestbefore.addon.proxy.tunnels.interception import Interception
 from bestbefore.addon.proxy.tunnels.listing import TunnelListing
-from bestbefore.addon.store.backend.interface import Tombstone
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.traffic.files import TrafficFiles
 from bestbefore.addon.traffic.log import TrafficLog, client_names
@@ -151,7 +150,7 @@ class Service:
             files_max=settings.files_max,
             hot_max=settings.hot_max,
             keep_s=settings.keep,
-            forgotten=self._forget,
+            forgotten=self._traffic.forget,
         )
         self._closing.push_async_callback(self.store.close)
         self._tunnel_listing.poll()
@@ -189,7 +188,6 @@ class Service:
             self.state.flights,
             self.state.hit_for_miss,
             self.state.new_objects,
-            self.state.sites,
             lambda: self._companion.counts_demand,
             self.gate.credentials_of,
             self.gate.user_of,
@@ -304,11 +302,6 @@ class Service:
     def site(self) -> Site:
         """The settings of the whole proxy on which decisions depend."""
         return self.exchanges.site
-
-    def _forget(self, tombstone: Tombstone) -> None:
-        """Forget what is kept outside the store of the objects of a tombstone."""
-        self._traffic.forget(tombstone)
-        self.state.sites.forget(tombstone)
 
     def _drop_all(self, urls: Sequence[str]) -> None:
         """Remove the copies of objects whose stored responses may belong to other requests."""

@@ -16,7 +16,6 @@ from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.sharing.flight import Flights
 from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
 from bestbefore.addon.proxy.origin.unsound import UnsoundOrigins
-from bestbefore.addon.proxy.sites import Sites
 from bestbefore.addon.proxy.tunnels.first_speaker import FirstSpeakers
 from bestbefore.addon.proxy.tunnels.refusals import Refusals
 
@@ -31,7 +30,6 @@ class WorkerState:
     flights: Flights
     hit_for_miss: HitForMiss
     new_objects: NewObjects
-    sites: Sites
     refusals: Refusals
     first_speakers: FirstSpeakers
     unsound: UnsoundOrigins
@@ -53,7 +51,6 @@ class WorkerState:
             flights=Flights(),
             hit_for_miss=HitForMiss(),
             new_objects=NewObjects(),
-            sites=Sites(),
             refusals=Refusals(),
             first_speakers=FirstSpeakers(),
             unsound=UnsoundOrigins(monotonic),

@@ -21,6 +21,7 @@ from bestbefore.addon.store.cache.tombstones import (
     copies_of,
     matcher_of,
 )
+from bestbefore.addon.store.sites.sites import Sites
 
 
 class Invalidation:
@@ -37,6 +38,7 @@ class Invalidation:
         requests: PendingCounts[str],
         demand: DemandCounts,
         groups: Groups,
+        sites: Sites,
         forgotten: Callable[[Tombstone], None],
     ) -> None:
         """`forgotten` is called with each tombstone of any process that removes histories, possibly more than once."""
@@ -49,6 +51,7 @@ class Invalidation:
         self._requests = requests
         self._demand = demand
         self._groups = groups
+        self._sites = sites
         self._forgotten = forgotten
         self._name = secrets.token_hex(8)
         """The name of this process, which marks its tombstones."""
@@ -76,6 +79,7 @@ class Invalidation:
         for tombstone in published:
             self._receive(tombstone)
         self._groups.clear()
+        self._sites.reconnected()
 
     def _may_have_missed(self, found: Sequence[Tombstone]) -> bool:
         """Whether tombstones may have been added and removed while disconnected; `found` are those in the backend."""
@@ -158,4 +162,5 @@ class Invalidation:
             self._requests.forget(matches)
             self._demand.forget(matches)
             self._groups.clear()
+            self._sites.forget(matches)
             self._forgotten(tombstone)

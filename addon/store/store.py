@@ -29,6 +29,7 @@ from bestbefore.addon.store.cache.tombstones import (
 from bestbefore.addon.store.cache.write_behind import WriteBehind
 from bestbefore.addon.store.invalidation import Invalidation
 from bestbefore.addon.store.positions import Positions
+from bestbefore.addon.store.sites.sites import Sites
 from bestbefore.addon.store_status import StoreStatus
 
 
@@ -69,6 +70,7 @@ class Store:
             keep_s=keep_s,
             store_max=store_max,
         )
+        self.sites = Sites(self._link, faults)
         self._groups = Groups(self._link, clock, self._histories.waiting_gain)
         self._requests = PendingCounts[str](faults, "requests", "requests of", str, self._tally)
         self.demand = DemandCounts(self._link, faults, clock.monotonic)
@@ -82,14 +84,15 @@ class Store:
             self._requests,
             self.demand,
             self._groups,
+            self.sites,
             forgotten,
         )
         self.positions = Positions(self._link)
         self.planning = Planning(self._link, clock, self._notices, faults)
         counts = (self._requests, self.planning.wants, self.demand)
-        self._parts = parts = (self._tombstones, self._histories, self._copies, *counts)
+        self._parts = parts = (self._tombstones, self._histories, self._copies, self.sites, *counts)
         self._write_behind = WriteBehind(
-            self._link, self._notices, faults, clock.monotonic, parts, self._invalidation.connect, self._groups.read_due
+            self._link, self._notices, faults, clock.monotonic, parts, self._invalidation.connect, self._read_due
         )
         self._sweep = Sweep(self._link, clock, self._write_behind.writing, self._tombstones, forget_after_s)
         self._closed = False
@@ -153,10 +156,15 @@ class Store:
             "write_errors": sum(status.write_errors.values()),
         }
 
+    async def _read_due(self) -> None:
+        await self._groups.read_due()
+        await self.sites.read_due()
+
     # Copies
 
     async def copies(self, url: str, partition: str = "") -> CopySet:
         """Return the variants of an object that are available now."""
+        await self.sites.load(url)
         return await self._copies.copies(url, partition)
 
     async def has_copies(self, url: str) -> bool:
@@ -301,5 +309,6 @@ class Store:
         async for requested in backend.requested():
             await backend.uncount([url for url in requested if matches(url)])
         await backend.forget_demand(matches)
+        await backend.sites.forget(matches)
         self._groups.clear()
         return forgotten

@@ -18,7 +18,7 @@ from bestbefore.addon.engine.learning import RecordChange
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.partial.decision import ServeParts, may_use_parts, on_parts
 from bestbefore.addon.engine.request import Ask, Decision, Load, Refuse, Serve, ask_again, on_passed_through, on_request
-from bestbefore.addon.engine.site import KnownSites, Site
+from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access.access import is_restricted, peer_of
 from bestbefore.addon.proxy.access.new_objects import NewObjects
 from bestbefore.addon.proxy.access.reach import BEYOND_THIS_MACHINE, EVERYWHERE, Reach, range_of
@@ -43,7 +43,6 @@ from bestbefore.addon.proxy.feeds.feeds import FeedReader
 from bestbefore.addon.proxy.origin.contact import OriginError, Source
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.partial.stored_parts import StoredParts
-from bestbefore.addon.proxy.sites import Sites
 from bestbefore.addon.rfc9111.caching.personal import client_hash
 from bestbefore.addon.rfc9111.caching.reuse import Reuse
 from bestbefore.addon.rfc9111.conditional.parts import as_complete, partition_of
@@ -96,7 +95,6 @@ class Exchanges:
         flights: Flights | None = None,
         hit_for_miss: HitForMiss | None = None,
         new_objects: NewObjects | None = None,
-        sites: KnownSites | None = None,
         counts_demand: Callable[[], bool] = lambda: False,
         proxy_credentials: Callable[[Client, Fields], str] = lambda _client, _fields: "",
         proxy_user: Callable[[Client, Fields], str] = lambda _client, _fields: "",
@@ -114,8 +112,7 @@ class Exchanges:
         self._proxy_credentials = proxy_credentials
         self._proxy_user = proxy_user
         self._store = store
-        self._sites = sites or Sites()
-        self._active = ActiveConfig(rules, replace(site, siblings=self._sites))
+        self._active = ActiveConfig(rules, replace(site, siblings=store.sites))
         self._evaluator = evaluator or ExpiryEvaluator(store, lambda: self._active.rules)
         self._answers = AnswerBuilder(clock, self._active, on_answered)
         self._background = BackgroundTasks()
@@ -150,7 +147,7 @@ class Exchanges:
 
     def reconfigured(self, rules: Rules, site: Site) -> None:
         """Apply new rules from the next request on; copies are evaluated again when they are next used."""
-        self._active.rules, self._active.site = rules, replace(site, siblings=self._sites)
+        self._active.rules, self._active.site = rules, replace(site, siblings=self._store.sites)
         self._evaluator.forget()
 
     def covered(self, coverage: Coverage | None) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -238,24 +238,30 @@ class Connection:
         yield part
 
     async def listen(
-        self, channel: str, on_message: Callable[[bytes], None], on_lost: Callable[[UnavailableError], None]
+        self, on_message: Mapping[str, Callable[[bytes], None]], on_lost: Callable[[UnavailableError], None]
     ) -> None:
-        """Subscribe to a channel: call `on_message` for each message, and `on_lost` once when the connection is lost.
+        """Subscribe to channels: call `on_message` of a channel for each of its messages, in their order.
+
+        `on_lost` is called once when the connection is lost.
 
         Raises UnavailableError if it cannot subscribe.
         """
         pubsub = self._plain.pubsub()
         try:
             with translated():
-                await pubsub.subscribe(channel)
-                await pubsub.get_message(timeout=self._patience_s)  # the confirmation: no message is missed now
+                await pubsub.subscribe(*on_message)
+                for _ in on_message:
+                    await pubsub.get_message(timeout=self._patience_s)  # the confirmation: no message is missed now
         except BaseException:  # also if the task is cancelled
             await pubsub.aclose()
             raise
         self._listener = asyncio.create_task(self._pass_on(pubsub, on_message, on_lost))
 
     async def _pass_on(
-        self, pubsub: Any, on_message: Callable[[bytes], None], on_lost: Callable[[UnavailableError], None]
+        self,
+        pubsub: Any,
+        on_message: Mapping[str, Callable[[bytes], None]],
+        on_lost: Callable[[UnavailableError], None],
     ) -> None:
         silent = False
         try:
@@ -265,7 +271,7 @@ class Connection:
                     if message is not None:
                         silent = False
                         if message["type"] == "message":
-                            on_message(message["data"])
+                            on_message[message["channel"].decode()](message["data"])
                     elif silent:  # a connection may break without an event
                         break
                     else:

@@ -17,6 +17,7 @@ from bestbefore.addon.store.backend.keeper import Keeper
 from bestbefore.addon.store.backend.keys import CopyKey
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache.clock_check import ClockState
+from bestbefore.addon.store.sites.keeper import SiteKeeper
 from bestbefore.policies.models.demand import CopyDemand
 from bestbefore.policies.models.member_rates import NO_RATES, MemberRates
 
@@ -151,6 +152,10 @@ class Backend(Protocol):
     @property
     def keeper(self) -> Keeper:
         """The backend's part for prefetching."""
+
+    @property
+    def sites(self) -> SiteKeeper:
+        """The backend's part for sites."""
 
     async def connect(
         self, on_tombstone: Callable[[Tombstone], None], on_lost: Callable[[UnavailableError], None]

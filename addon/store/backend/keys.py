@@ -47,6 +47,9 @@ whole domain. They begin with `bb1:{D}:`:
   `forget_after` from its last write.
 - `wanted:DAY`, sorted set: `RANGE URL` by how often clients in that range of addresses asked for it on a day since
   the epoch without Cookie and credentials; only where prefetching is enabled. Nine days to live.
+- `siblings`, hash: which objects of the domain change together (`store.sites`): `version`, and the counts of
+  `policies.validation.siblings.trials` of the whole site as `site`, of a directory as `d:DIRECTORY`, of an object as
+  `o:U`. `changes`, list: the latest changes. Both live `sites.redis.SITES_KEPT_S` from the last write.
 - `fetch:U`, string: the process that is prefetching U, a lease; or `done` and when the job was due, for 2 d.
   `pace`, string: exists while no fetch of the domain may begin. A script reads both.
 """
@@ -96,6 +99,9 @@ POSITIONS = "bb1:positions"
 
 CHANNEL = "bb1:invalidations"
 """The channel on which tombstones are published."""
+
+SITES_CHANNEL = "bb1:sites"
+"""The channel on which is published what processes learn of sites (`store.sites`)."""
 
 PLAN = "bb1:plan"
 """A hash: `version` and `plan`, the planned prefetches. Expires thirty days after the last planning."""
@@ -255,6 +261,8 @@ _TYPES = {
     "equivalent": "string",
     "dictionaries": "hash",
     "requests": "zset",
+    "siblings": "hash",
+    "changes": "list",
     "wanted": "zset",
     "fetch": "string",
     "pace": "string",

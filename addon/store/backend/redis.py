@@ -38,6 +38,7 @@ from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache.clock_check import ClockState
 from bestbefore.addon.store.cache.faults import Faults, short
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
+from bestbefore.addon.store.sites.redis import RedisSites
 
 THREAD_FROM_BYTES = 256 * 1024
 """The digests of bodies larger than this are checked in a thread."""
@@ -73,6 +74,7 @@ class RedisBackend(RedisRecords):
         self._files = files
         self._indexes = CopyIndexes(self._connection)
         self.keeper = RedisKeeper(self._connection, clock)
+        self.sites = RedisSites(self._connection, clock, partial(faults.add, "unreadable"))
         self.closing = AsyncExitStack()
         """What is closed after the connection: the embedded server, if it is ours, and the state directory."""
         self._warned = False
@@ -91,7 +93,7 @@ class RedisBackend(RedisRecords):
             for warning in await self._wire.warnings():
                 log.warning("store %s: %s", self._wire.shown, warning)
         pass_on = partial(pass_on_tombstone, on_tombstone, partial(self._readable, codec.decode_tombstone))
-        await self._wire.listen(keys.CHANNEL, pass_on, on_lost)
+        await self._wire.listen({keys.CHANNEL: pass_on, keys.SITES_CHANNEL: self.sites.receive}, on_lost)
 
     async def close(self) -> None:
         await self._wire.close()

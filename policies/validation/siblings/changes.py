@@ -30,8 +30,9 @@ class SiteChanges:
         """The time of the latest change; copies that were current then are not concerned by any."""
 
     def add(self, change: SiteChange) -> None:
-        """Add a change that a contact has found."""
-        self._found.append(change)
+        """Add a change that a contact has found; another contact may have found it before."""
+        if change not in self._found:
+            self._found.append(change)
         self.latest_s = max(self.latest_s, change.update_s)
 
     def __iter__(self) -> Iterator[SiteChange]:

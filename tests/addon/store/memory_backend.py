@@ -32,9 +32,11 @@ from bestbefore.addon.store.cache.gains import NO_COUNTS, total
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
 from bestbefore.addon.store.opening import HOT_MAX
 from bestbefore.addon.store.search_index import SearchIndex
+from bestbefore.addon.store.sites.keeper import KeptSite, SiteNews
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.demand import CopyDemand, joined
 from bestbefore.policies.units import DAY_S
+from bestbefore.policies.validation.siblings.siblings import Siblings
 
 MAX_BYTES = 1 << 30
 
@@ -50,6 +52,32 @@ class _Kept:
     """When they expire, by the monotonic clock."""
 
 
+class MemorySites:
+    """A `SiteKeeper` in memory."""
+
+    def __init__(self) -> None:
+        self.on_news: Callable[[SiteNews], None] = lambda _: None
+        self._kept: dict[str, KeptSite] = {}
+
+    async def read(self, domain: str) -> KeptSite:
+        version, known = self._kept.get(domain, KeptSite(0, Siblings()))
+        copied = Siblings()
+        copied.join(known)
+        return KeptSite(version, copied)
+
+    async def add(self, news: SiteNews) -> None:
+        version, known = await self.read(news.domain)
+        known.join(news.siblings)
+        self._kept[news.domain] = KeptSite(version + 1, known)
+        self.on_news(news._replace(version=version + 1, after=version))
+
+    async def forget(self, matches: Callable[[str], bool]) -> None:
+        for domain, known in list(self._kept.items()):
+            if any(map(matches, known.siblings.names())):
+                del self._kept[domain]
+                self.on_news(SiteNews(domain, "", Siblings(), known.version + 1, -1))
+
+
 class MemoryBackend:
     """A `Backend` in memory. The least recently used copies are removed."""
 
@@ -57,6 +85,7 @@ class MemoryBackend:
         """Create an empty backend. `max_bytes`: the bound on the size of copies."""
         self._clock = clock
         self.keeper = MemoryKeeper(clock)
+        self.sites = MemorySites()
         self._records: dict[str, Versioned] = {}
         self._versions = count(1)
         self._counts: dict[str, GroupCounts] = {}

@@ -183,7 +183,7 @@ async def test_published_messages_arrive_until_the_server_ends(start_valkey):
     received, gone = asyncio.Queue(), asyncio.Queue()
     connection = Connection(server.url)
     await connection.open()
-    await connection.listen("here", received.put_nowait, gone.put_nowait)
+    await connection.listen({"here": received.put_nowait}, gone.put_nowait)
     with server.client as client:
         client.publish("elsewhere", "no")
         client.publish("here", "yes")

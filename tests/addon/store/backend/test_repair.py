@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.engine.observation import Fingerprint, Observation, SiteContact
 from bestbefore.addon.rfc9111.caching.search_variance import SearchVariance
 from bestbefore.addon.rfc9111.message import Fields
 from bestbefore.addon.store.backend import keys
@@ -43,6 +43,8 @@ KEYS = {
     "spent": "bb1:spent",
     "positions": "bb1:positions",
     "requests": "bb1:{example.org}:requests",
+    "siblings": "bb1:{example.org}:siblings",
+    "changes": "bb1:{example.org}:changes",
     "pace": "bb1:{example.org}:pace",
     "wanted": "bb1:{example.org}:wanted",
     "fetch": f"bb1:{{example.org}}:fetch:{URL}",
@@ -65,6 +67,7 @@ async def live(store, copy_of, at_s, *, puts=True):
             store.put(copy_of(url, b"hello"), b"hello")
         store.requested(url)
         store.demand.count(copy_of(url, b"hello"), at_s)
+        store.sites.contact(copy_of(url), SiteContact(at_s, at_s + 1.0))
         store.planning.want(url, "")
         assert (await store.planning.take(url, at_s, "me", 60.0, 0.001)) is not None
         await store.planning.finish(url, "me", at_s)
@@ -153,7 +156,7 @@ async def test_whatever_is_found_as_a_key_costs_that_key_alone(open_a_store, val
 
 
 def test_each_kind_of_key_is_tried():
-    assert {type_of(name) for name in KEYS.values()} == {"hash", "set", "zset", "string"}
+    assert {type_of(name) for name in KEYS.values()} == {"hash", "list", "set", "zset", "string"}
     of_domains = {key.split("}:")[1].split(":")[0] for key in KEYS.values() if "bb1:{" in key}
     others = {kind if kind in OBJECT_KINDS else key for kind, key in KEYS.items() if "bb1:{" not in key}
     assert of_domains | others == _TYPES.keys()

@@ -65,4 +65,4 @@ def test_what_is_kept_of_a_site_is_bounded(monkeypatch: pytest.MonkeyPatch) -> N
     site = published_together(2)
     for i in range(10):
         site.contact(f"y{i}/z", DAY, None)
-    assert len(site._by_name) == len(site._by_directory) == 3
+    assert len(site.by_name) == len(site.by_directory) == 3

@@ -13,11 +13,9 @@ from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.origin.contact import Fetched
-from bestbefore.addon.proxy.sites import Sites
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 from bestbefore.addon.rules import DomainRule, Pattern, Rules
-from bestbefore.addon.store.backend.interface import Tombstone
 from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.baselines.fixed import Fixed
 from bestbefore.policies.validation.machinery.bounds import Bounded
@@ -37,6 +35,7 @@ class World:
     fields: tuple[tuple[str, str], ...] = ()
     tells_times: bool = True
     exchanges: Any = None
+    store: Any = None
     records: list[Answered] = field(default_factory=list)
 
     async def fetch(self, request: Request, **_: Any) -> Fetched:
@@ -69,18 +68,13 @@ async def _content(body: bytes) -> AsyncGenerator[bytes]:
 
 
 @pytest.fixture
-def sites() -> Sites:
-    return Sites()
-
-
-@pytest.fixture
-async def world(sites: Sites) -> AsyncIterator[World]:
+async def world() -> AsyncIterator[World]:
     made = World(ManualClock(NOW_S))
-    store = await open_memory_store(clock=made.clock)
+    store = made.store = await open_memory_store(clock=made.clock)
     site = Site(name="bestbefore-1", salt=b"s", max_cached_body=1_000_000)
     origin: Any = made
     rules = Rules(DomainRule(Pattern.parse("*"), Bounded(Fixed(HOUR_S), siblings=0.05)))
-    made.exchanges = Exchanges(made.clock, store, origin, rules, site, made.records.append, sites=sites)
+    made.exchanges = Exchanges(made.clock, store, origin, rules, site, made.records.append)
     yield made
     await made.exchanges.close()
     await store.close()
@@ -118,6 +112,7 @@ async def test_what_is_or_may_be_for_one_client_tells_others_nothing(
     world: World, scheme: str, sent: Pair, received: Pair
 ) -> None:
     assert (await after_three_changes(world, scheme, sent, received)).outcome is Outcome.HIT
+    assert world.store.sites.waiting + len(world.store.sites._sites) == 0, "nor is anything kept or published"
 
 
 async def after_three_changes(world: World, scheme: str, sent: Pair, received: Pair) -> Answered:
@@ -146,10 +141,12 @@ async def test_a_lifetime_of_the_origin_is_obeyed(world: World) -> None:
     assert (await world.get(B)).outcome is Outcome.HIT
 
 
-async def test_forgotten_objects_are_forgotten_here_too(world: World, sites: Sites) -> None:
+async def test_a_purge_keeps_what_was_learnt_and_forgetting_does_not(world: World) -> None:
     await world.changes()
     await world.get(A, RELOAD)
-    sites.forget(Tombstone(NOW_S, "http://example.org/*", exact=False))
-    assert len(sites._sites) == 1, "a purge removes copies, not what was learnt"
-    sites.forget(Tombstone(NOW_S, "http://example.org/*", exact=False, histories=True))
+    sites = world.store.sites
+    await world.store.purge("http://example.org/*")
+    assert sites.waiting + len(sites._sites) > 0
+    await world.store.forget("http://example.org/*")
+    assert sites.waiting + len(sites._sites) == 0
     assert (await world.get(B)).outcome is Outcome.HIT
