@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -196,26 +196,35 @@ class Connection:
         clients = {id(c): c for c in (self._client, self._plain) if c is not None}
         self._client = self._plain = None
         for client in clients.values():
-            with suppress(errors.RedisError, OSError):  # it is discarded in any case
-                await client.aclose()
+            await _close(client)
 
-    @property
-    def _connected(self) -> Any:
-        if self._client is None:
+    @asynccontextmanager
+    async def _in_use(self) -> AsyncIterator[Any]:
+        """Yield the client, and translate its exceptions.
+
+        A client that has been closed meanwhile is closed again: redis-py leaves open what was being connected then.
+        """
+        client = self._client
+        if client is None:
             raise UnavailableError("not connected")
-        return self._client
+        try:
+            with translated():
+                yield client
+        finally:
+            if client is not self._client:
+                await _close(client)
 
     async def ask(self, *command: Any) -> Any:
         """Send one command. Raises UnavailableError, UnwritableError."""
-        with translated():
-            return await self._connected.execute_command(*command)
+        async with self._in_use() as client:
+            return await client.execute_command(*command)
 
     async def answers(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """Send commands in one pipeline; the reply of a command that failed alone is a CommandError."""
         if not commands:
             return []
-        with translated():
-            pipeline = self._connected.pipeline(transaction=False)
+        async with self._in_use() as client:
+            pipeline = client.pipeline(transaction=False)
             for command in commands:
                 pipeline.execute_command(*command)
             answers: list[Any] = await pipeline.execute(raise_on_error=False)
@@ -229,8 +238,8 @@ class Connection:
     async def scan(self, pattern: str) -> AsyncIterator[list[bytes]]:
         """Yield the matching keys in parts, from all nodes of a cluster."""
         part: list[bytes] = []
-        with translated():
-            async for key in self._connected.scan_iter(match=pattern, count=500):
+        async with self._in_use() as client:
+            async for key in client.scan_iter(match=pattern, count=500):
                 part.append(key)
                 if len(part) >= 500:
                     yield part
@@ -282,6 +291,13 @@ class Connection:
             on_lost(e)
         finally:
             await pubsub.aclose()
+
+
+async def _close(client: Any) -> None:
+    with suppress(errors.RedisError, OSError):  # it is discarded in any case
+        await client.aclose()
+        for node in client.get_nodes() if isinstance(client, RedisCluster) else ():  # its aclose acts only once
+            await node.disconnect()
 
 
 def pairs(flat: Any) -> list[tuple[bytes, bytes]]:

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from bestbefore.addon.clock import RealClock
+from bestbefore.addon.store.backend.interface import UnavailableError
 from tests.addon.store.waiting import until
 
 URL, PATTERN = "http://www.example.org/a", "*.example.org"
@@ -120,7 +121,8 @@ async def test_a_purge_while_one_is_cut_off_holds_when_it_is_back(proxies, copy_
         await purger.purge(URL)
         assert cut.hot(URL) is not None
         cut.put(fetched(cut, copy_of, b"old", before_s=1.0), b"old")
-        await cut._write_behind._try_to_connect()
+        cut._link.mark_down(UnavailableError("cut off"))
+        await cut._link.up.wait()
         assert cut.hot(URL) is None
         await cut.flush()
         assert [await served(proxy) for proxy in proxies] == [[], []]

@@ -7,6 +7,7 @@ import redis.exceptions as errors
 
 from bestbefore.addon.store.backend.connection import Connection, as_store_error, checked_url
 from bestbefore.addon.store.backend.interface import FullError, StoreInputError, UnavailableError, UnwritableError
+from tests.addon.store.waiting import until
 
 
 @pytest.mark.parametrize(
@@ -191,6 +192,22 @@ async def test_published_messages_arrive_until_the_server_ends(start_valkey):
     server.kill()
     assert isinstance(await asyncio.wait_for(gone.get(), 5), UnavailableError)
     await connection.close()
+
+
+@pytest.mark.parametrize("kind", ["valkey", "cluster"])
+async def test_nothing_that_is_under_way_when_it_is_closed_leaves_a_connection_open(kind, request):
+    nodes = [request.getfixturevalue("valkey")] if kind == "valkey" else request.getfixturevalue("cluster")
+    for steps in (1, 3, 4, 6):  # of the event loop, of which connecting takes several
+        connection = Connection(nodes[0].url, name="closed")
+        await connection.open()
+        asked = [asyncio.create_task(connection.ask("GET", "x")) for _ in range(3)]
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        await connection.close()
+        await asyncio.gather(*asked, return_exceptions=True)
+        for node in nodes:
+            with node.client as client:
+                await until(lambda client=client: "closed" not in {c["name"] for c in client.client_list()})
 
 
 async def test_a_connection_that_was_closed_is_away(valkey):
