@@ -93,7 +93,7 @@ def crawls_of(plan: ContactPlan, bar: Bar = no_bar) -> tuple[Crawls, Punctuality
     """The contacts of a discrete plan, and their mean delays if daily patterns are used.
 
     Daily patterns are used if they are known and the plan repeats each day. Quasi-deterministic objects are contacted
-    at their potential updates.
+    at their potential updates, whatever the pattern of their hours.
     """
     aim, objects = plan.aim, plan.objects
     visits = plan.contacts.astype(np.int64)
@@ -112,7 +112,9 @@ def crawls_of(plan: ContactPlan, bar: Bar = no_bar) -> tuple[Crawls, Punctuality
 
 def _at_hours_of_updates(plan: ContactPlan, hourly: NDArray[np.intp], crawls: Crawls, bar: Bar) -> Punctuality | None:
     visits = plan.contacts.astype(np.int64)
-    rows = np.flatnonzero((visits > 0) & (plan.objects.rates > 0.0))
+    to_place = (visits > 0) & (plan.objects.rates > 0.0)
+    to_place[crawls.rows[crawls.released]] = False
+    rows = np.flatnonzero(to_place)
     if not rows.size:
         return None
     common = profiles(hourly.sum(axis=0, keepdims=True))[0]

@@ -1,4 +1,4 @@
-"""The objects of a plan estimated from a trace of updates: rates, laws of the intervals, and hours of the day.
+"""The objects of a plan estimated from a trace of updates: rates, laws of the updates, and hours of the day.
 
 An object is taken to be observed from its first update (as a feed from its oldest item) to the end of the trace. Its
 rate is the posterior mean under a Gamma prior fitted to all objects, so that an object with a single update has a rate
@@ -12,10 +12,12 @@ import numpy as np
 from bestbefore.policies.models.rates.evidence import Evidence
 from bestbefore.policies.models.rates.prior import fitted_prior
 from bestbefore.policies.models.renewal.fit import fit_best
-from bestbefore.policies.models.renewal.laws import Empirical, Poisson, RenewalLaw
+from bestbefore.policies.models.renewal.laws import Empirical, Poisson
+from bestbefore.policies.prefetch.timing.quasideterministic import PotentialUpdates
 from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray
+from bestbefore.replay.planning.clockwork_laws import clockwork_law
 from bestbefore.replay.planning.ids import Ids
-from bestbefore.replay.planning.objects import PlannedObjects
+from bestbefore.replay.planning.objects import Law, PlannedObjects
 from bestbefore.replay.sweeps.progress import Bar, no_bar
 from bestbefore.replay.traces.columns.columns import Updates
 
@@ -37,13 +39,14 @@ def learnt(updates: Updates, period_s: float, *, with_laws: bool, bar: Bar = no_
     known = ends - starts - 1
     observed_h = (updates.times_s[-1] - times_s[starts]) / HOUR_S
     rates = _rates_per_hour(known, observed_h) * (period_s / HOUR_S)
-    laws: dict[int, RenewalLaw] = {}
+    laws: dict[int, Law] = {}
     misfit = None
     if with_laws:
         histories = [times_s[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-        laws, misfit = _laws(histories, float(updates.times_s[-1]), period_s, bar)
+        laws, misfit = _laws(histories, rates, float(updates.times_s[-1]), period_s, bar)
         for row, law in laws.items():
-            rates[row] = 1.0 / law.mean
+            if not isinstance(law, PotentialUpdates):
+                rates[row] = 1.0 / law.mean
     hours = np.repeat(np.arange(present.size), ends - starts) * BINS + (times_s % DAY_S // HOUR_S).astype(np.intp)
     return PlannedObjects(
         Ids.of(updates.objects[i] for i in present.tolist()),
@@ -68,14 +71,21 @@ def _rates_per_hour(known: np.ndarray, observed_h: FloatArray) -> FloatArray:
 
 
 def _laws(
-    histories: Sequence[FloatArray], end_s: float, period_s: float, bar: Bar
-) -> tuple[dict[int, RenewalLaw], FloatArray]:
-    """Return the best fitting laws by row, without Poisson, and (n,) the Anderson-Darling statistics."""
-    laws: dict[int, RenewalLaw] = {}
+    histories: Sequence[FloatArray], rates: FloatArray, end_s: float, period_s: float, bar: Bar
+) -> tuple[dict[int, Law], FloatArray]:
+    """Return the laws by row, without Poisson, and (n,) the Anderson-Darling statistics of those of the intervals.
+
+    An object that changes like clockwork has the law of its beats, any other that which fits its intervals best.
+    """
+    laws: dict[int, Law] = {}
     misfit = np.full(len(histories), np.nan)
     rows = [row for row, times_s in enumerate(histories) if times_s.size >= LEAST_UPDATES]
     with bar("laws", len(rows)) as watch:
         for row in watch(iter(rows)):
+            beats = clockwork_law(histories[row], float(rates[row]), period_s)
+            if beats is not None:
+                laws[row] = beats
+                continue
             intervals, open_ = np.diff(histories[row]) / period_s, (end_s - float(histories[row][-1])) / period_s
             fit = fit_best(intervals, open_)
             misfit[row] = fit.anderson_darling

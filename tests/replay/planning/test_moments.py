@@ -87,3 +87,11 @@ def test_the_first_two_contacts_are_found_whatever_their_order() -> None:
     moments = Moments.of(crawls, np.array([5.0, 6.0, 1.0, 3.0]), 3, 8.0)
     assert_allclose(moments.first_s, [5.0, np.nan, 1.0])
     assert_allclose(moments.next_s, [13.0, np.nan, 3.0])
+
+
+def test_contacts_at_potential_updates_stay_there_if_hours_are_known() -> None:
+    law = MODELS["quasi-deterministic"](1.0, 4.0)
+    crawls, punctuality = crawls_of(plan([2.0, 2.0], at_hours(9), {0: law}))
+    assert set(crawls.at_s[:2]) <= {0.0, DAY_S / 4, DAY_S / 2, DAY_S * 3 / 4}
+    assert crawls.released.tolist() == [True, True, False, False]
+    assert punctuality is not None
