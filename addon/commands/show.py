@@ -118,7 +118,7 @@ class _View:
         planned, needs = await self._planned(url), rule.policy.needs
         cache_group = "" if record is None else record.cache_group
         group = await self._evaluator.group(target.host, rule, cache_group) if Needs.GROUP in needs else None
-        demands = [await self._store.demand.of(copy) for copy in copies] if rule.counts_demand else ()
+        demands = [(await self._store.demand.of(copy)).demand for copy in copies] if rule.counts_demand else ()
         return object_report(url, record, copies, rule, self.now_s, planned, parts, group, demands)
 
     async def _planned(self, url: str) -> PlannedFetch | None:

@@ -14,7 +14,7 @@ from bestbefore.addon.wishes import NO_WISHES, Prefetch, Wishes
 from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS, Bounded
 from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.policy import Formula
-from bestbefore.policies.validation.machinery.spec import go_together, make_policy, params
+from bestbefore.policies.validation.machinery.spec import STALE_RATE, go_together, make_policy, params
 from bestbefore.policies.validation.table import POLICIES, forms_of
 
 DEFAULT_POLICY = "indttl"
@@ -36,7 +36,7 @@ LIVE_POLICIES = tuple(name for name, policy in POLICIES.items() if _is_live(poli
 
 PARAMETERS = frozenset(
     key for name in LIVE_POLICIES for form in forms_of(name) if _is_live(form) for key in params(form())
-)
+) | {STALE_RATE}
 """The parameters of all these policies. A rule that names a policy takes none of them from [default]."""
 
 BOUNDS = frozenset(LIVE_DEFAULTS)

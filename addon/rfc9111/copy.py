@@ -11,6 +11,7 @@ from bestbefore.addon.rfc9111.fields.directives import CacheControl, of_response
 from bestbefore.addon.rfc9111.fields.entity_tags import EntityTag, etag_field
 from bestbefore.addon.rfc9111.fields.targeted import governing
 from bestbefore.addon.rfc9111.message import Head
+from bestbefore.policies.validation.machinery.control import CopyControl
 
 Selecting = tuple[tuple[str, str | None], ...]
 """The lower-case names of the request fields that select the response, in order, with their normalised values in the
@@ -84,6 +85,10 @@ class Copy:
     """The probability from which on a change of a sibling outdates the copy before its expiry; 1: never."""
     because: str = ""
     """The URL of the sibling because of whose change the copy was last validated early; empty: it was not."""
+    control: CopyControl | None = None
+    """What the control of a stale rate needs of it; None: its expiry does not depend on a controlled price."""
+    control_group: str = ""
+    """The group in which the price is controlled (`Store.stale`)."""
     rule: str = ""
     """The key of the rule whose policy gave the verdict: if the object's rule has another, the verdict is outdated."""
 
@@ -140,4 +145,11 @@ class Copy:
         self, expiry_s: float | None, reason: str, rule: str, sibling_chance: float = 1.0
     ) -> Self:
         """Return the copy with a verdict of the policy."""
-        return replace(self, expiry_s=expiry_s, reason=reason, rule=rule, sibling_chance=sibling_chance)
+        return replace(
+            self, expiry_s=expiry_s, reason=reason, rule=rule, sibling_chance=sibling_chance, control=None,
+            control_group="",
+        )
+
+    def controlled(self, control: CopyControl, group: str) -> Self:
+        """Return the copy with what the control of a stale rate needs of it."""
+        return replace(self, control=control, control_group=group)

@@ -8,7 +8,6 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.rfc9111.fields.cache_groups import is_group
 from bestbefore.addon.store.backend.interface import Tombstone, UnavailableError
 from bestbefore.addon.store.cache.copies import Copies
-from bestbefore.addon.store.cache.demand_counts import DemandCounts
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.cache.groups import Groups
 from bestbefore.addon.store.cache.histories import Histories
@@ -21,6 +20,7 @@ from bestbefore.addon.store.cache.tombstones import (
     copies_of,
     matcher_of,
 )
+from bestbefore.addon.store.counts.demand_counts import DemandCounts
 from bestbefore.addon.store.sites.sites import Sites
 
 

@@ -10,7 +10,6 @@ from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.store.backend.interface import Backend, Body, CopySet, GroupCounts, Tombstone, UnavailableError
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache.copies import Copies
-from bestbefore.addon.store.cache.demand_counts import DemandCounts
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.cache.groups import Groups, LabelFilter
 from bestbefore.addon.store.cache.histories import Histories
@@ -27,6 +26,8 @@ from bestbefore.addon.store.cache.tombstones import (
     names_one,
 )
 from bestbefore.addon.store.cache.write_behind import WriteBehind
+from bestbefore.addon.store.counts.demand_counts import DemandCounts
+from bestbefore.addon.store.counts.stale_counts import StaleCounts
 from bestbefore.addon.store.invalidation import Invalidation
 from bestbefore.addon.store.positions import Positions
 from bestbefore.addon.store.sites.sites import Sites
@@ -73,7 +74,8 @@ class Store:
         self.sites = Sites(self._link, faults)
         self._groups = Groups(self._link, clock, self._histories.waiting_gain)
         self._requests = PendingCounts[str](faults, "requests", "requests of", str, self._tally)
-        self.demand = DemandCounts(self._link, faults, clock.monotonic)
+        self.stale = StaleCounts(self._link, faults, clock.monotonic)
+        self.demand = DemandCounts(self._link, faults, clock.monotonic, self.stale)
         self._invalidation = Invalidation(
             self._link,
             clock,
@@ -89,7 +91,7 @@ class Store:
         )
         self.positions = Positions(self._link)
         self.planning = Planning(self._link, clock, self._notices, faults)
-        counts = (self._requests, self.planning.wants, self.demand)
+        counts = (self._requests, self.planning.wants, self.demand, self.stale)
         self._parts = parts = (self._tombstones, self._histories, self._copies, self.sites, *counts)
         self._write_behind = WriteBehind(
             self._link, self._notices, faults, clock.monotonic, parts, self._invalidation.connect, self._read_due

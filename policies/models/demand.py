@@ -1,8 +1,7 @@
-"""The requests for one cached copy: their rate of late, and how many come in a burst.
+"""The requests for one cached copy, and their rate of late.
 
 Decayed counts weigh a request s seconds ago by e^(-s/T), for a memory T of a day and of 20 minutes. The time of
-observation, decayed in the same way, begins at the first request, so that it need not be kept. A burst is a number of
-requests of which each comes at most a minute after the one before.
+observation, decayed in the same way, begins at the first request, so that it need not be kept.
 
 Times are Unix seconds. The functions are compiled unchanged by the fast engine.
 """
@@ -14,8 +13,6 @@ from bestbefore.policies.units import DAY_S
 
 DAY_MEMORY_S = DAY_S
 MINUTES_MEMORY_S = 1200.0
-BURST_GAP_S = 60.0
-"""The longest time between two requests of a burst."""
 PRIOR_PER_S = 6.0 / DAY_S
 """The rate of requests of a copy that was not requested yet."""
 DAY_PSEUDO = 0.1
@@ -39,8 +36,6 @@ class CopyDemand(NamedTuple):
     """The requests, decayed with a memory of a day."""
     minutes_requests: float
     """The requests, decayed with a memory of 20 minutes."""
-    requests: float
-    bursts: float
 
 
 class RequestRates(NamedTuple):
@@ -56,7 +51,7 @@ class RequestRates(NamedTuple):
 
 def first_request(t: float) -> CopyDemand:
     """Return the demand after the first request, at t."""
-    return CopyDemand(t, t, 1.0, 1.0, 1.0, 1.0)
+    return CopyDemand(t, t, 1.0, 1.0)
 
 
 def requested(demand: CopyDemand, t: float) -> CopyDemand:
@@ -67,24 +62,17 @@ def requested(demand: CopyDemand, t: float) -> CopyDemand:
         demand.since_s,
         demand.day_requests * math.exp(-passed_s / DAY_MEMORY_S) + 1.0,
         demand.minutes_requests * math.exp(-passed_s / MINUTES_MEMORY_S) + 1.0,
-        demand.requests + 1.0,
-        demand.bursts + (1.0 if passed_s > BURST_GAP_S else 0.0),
     )
 
 
 def joined(one: CopyDemand, other: CopyDemand) -> CopyDemand:
-    """Return the demand of requests for the same copy that were counted in two places, as of the later moment.
-
-    Bursts that overlap are counted in both places.
-    """
+    """Return the demand of requests for the same copy that were counted in two places, as of the later moment."""
     t = max(one.at_s, other.at_s)
     return CopyDemand(
         t,
         min(one.since_s, other.since_s),
         sum(d.day_requests * math.exp((d.at_s - t) / DAY_MEMORY_S) for d in (one, other)),
         sum(d.minutes_requests * math.exp((d.at_s - t) / MINUTES_MEMORY_S) for d in (one, other)),
-        one.requests + other.requests,
-        one.bursts + other.bursts,
     )
 
 

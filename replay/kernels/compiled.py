@@ -24,6 +24,7 @@ from bestbefore.replay.kernels.arrays.truth import Truth
 from bestbefore.replay.kernels.compilable import make_compilable, make_method_compilable, make_methods_compilable
 from bestbefore.replay.kernels.compiling import compiled
 from bestbefore.replay.kernels.complete_features import CompleteFeatures
+from bestbefore.replay.kernels.controlled import Controlled, Uncontrolled
 from bestbefore.replay.kernels.learning import LearntColumns
 from bestbefore.replay.kernels.observed import CopyColumns
 from bestbefore.replay.kernels.observed_features import ObservedFeatures
@@ -32,7 +33,7 @@ from bestbefore.replay.kernels.rule import AnyRule, in_numbers, parameters_of
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 
-for named in (CompleteFeatures, ObservedFeatures, Rule, RuleWithFallback, Mass, Price):
+for named in (CompleteFeatures, ObservedFeatures, Rule, RuleWithFallback, Mass, Price, Controlled, Uncontrolled):
     make_methods_compilable(named)
 make_prefetch_compilable()
 for loop in (
@@ -106,7 +107,8 @@ def _nothing(rule: AnyRule) -> tuple[Any, ...]:
 def _nothing_observed(rule: AnyRule) -> tuple[Any, ...]:
     truth, ids = Truth.of(NO_UPDATES, (), Grouping.ALL), np.empty(0, dtype=np.int32)
     learnt, copies = LearntColumns.nothing(truth), CopyColumns.none(0, rule, memories.no_demand(0))
-    return np.empty(0), ids, ids, copies, truth, learnt, rule, _NO_COUNTS, _NO_DECISIONS, by_bin(), late()
+    given = np.empty(0), ids, ids, copies, Uncontrolled(), truth, learnt, rule
+    return *given, _NO_COUNTS, _NO_DECISIONS, by_bin(), late()
 
 
 def _tried(rule: AnyRule, replay: Any, arguments: Callable[[AnyRule], tuple[Any, ...]]) -> str | None:

@@ -23,6 +23,7 @@ class CompleteFeatures(NamedTuple):
     t: float
     state: float
     changed: bool
+    price: float
     least_exposure_h: float
     by_bin: ByBin
     known: PackedHistories

@@ -20,6 +20,7 @@ from bestbefore.policies.models.hazard.memory import (
 )
 from bestbefore.policies.models.member_rates import log_interval_micronats
 from bestbefore.policies.units import HOUR_S, FloatArray
+from bestbefore.policies.validation.machinery.control import mean_rate_per_s
 from bestbefore.replay.kernels.arrays.membership import Membership, join, meet
 from bestbefore.replay.kernels.arrays.memories import memory_in, no_memories, set_memory
 from bestbefore.replay.kernels.arrays.rows import in_rows
@@ -189,6 +190,12 @@ def memory_of(learnt: LearntColumns, object_: int) -> UpdateMemory:
     if memory.updates > 0.0:
         return memory
     return memory_since(learnt.since_s[object_])
+
+
+def updates_per_s(learnt: LearntColumns, object_: int, t: float) -> float:
+    """Return the mean rate of updates of an object as of its contact at t, by which the control of a price predicts."""
+    owner = learnt.owner_of[object_]
+    return mean_rate_per_s(learnt.updates.ends[owner] - learnt.updates.firsts[owner], t - learnt.since_s[object_])
 
 
 def rate(learnt: LearntColumns, object_: int, t: float) -> None:

@@ -18,7 +18,8 @@ from bestbefore.replay.kernels.arrays.memories import count_request
 from bestbefore.replay.kernels.arrays.rows import in_rows, prefetch
 from bestbefore.replay.kernels.arrays.tallies import keep_after
 from bestbefore.replay.kernels.arrays.truth import Truth
-from bestbefore.replay.kernels.learning import NEVER_S, LearntColumns, learn
+from bestbefore.replay.kernels.controlled import Control
+from bestbefore.replay.kernels.learning import NEVER_S, LearntColumns, learn, updates_per_s
 from bestbefore.replay.kernels.observed_features import ObservedFeatures
 from bestbefore.replay.kernels.rule import AnyRule
 from bestbefore.replay.traces.columns.columns import IdArray
@@ -56,6 +57,7 @@ def replay(
     object_ids: IdArray,
     stream_ids: IdArray,
     copies: CopyColumns,
+    control: Control,
     truth: Truth,
     learnt: LearntColumns,
     rule: AnyRule,
@@ -89,6 +91,7 @@ def replay(
             if t < expiry:
                 row[1] += 1
                 row[2] += change_s <= t
+                control.count_hit(stream, learnt.group_of[object_], t)
                 continue
             changed = change_s <= t
             if expiry == NEVER_S:
@@ -96,6 +99,7 @@ def replay(
             else:
                 row[3] += 1
                 row[4] += not changed
+                control.count_validation(stream, learnt.group_of[object_], t, changed)
             learn(truth, learnt, object_, t)
             owner, after_s = learnt.owner_of[object_], t - rule.history_window_s
             if learnt.counts:
@@ -104,6 +108,7 @@ def replay(
                 t,
                 copies.state[stream] if rule.keeps_state else math.nan,
                 changed,
+                control.set_price(stream, learnt.group_of[object_], t, updates_per_s(learnt, object_, t)),
                 rule.least_exposure_h,
                 by_bin,
                 learnt,

@@ -22,6 +22,7 @@ class ObservedFeatures(NamedTuple):
     t: float
     state: float
     changed: bool
+    price: float
     least_exposure_h: float
     by_bin: ByBin
     learnt: LearntColumns

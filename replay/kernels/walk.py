@@ -81,8 +81,8 @@ def follow(
         after_s = t - rule.history_window_s
         counted = first if rule.history_window_s == math.inf else first_after(updates_s, first, seen, after_s)
         features = CompleteFeatures(
-            t, state, changed, rule.least_exposure_h, by_bin, known, owner, group, first, counted, seen, last, after_s,
-            asked,
+            t, state, changed, math.nan, rule.least_exposure_h, by_bin, known, owner, group, first, counted, seen, last,
+            after_s, asked,
         )
         decided = rule.decide(features)
         expiry, state = decided.expiry_s, decided.state

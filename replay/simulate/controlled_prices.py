@@ -2,12 +2,23 @@
 
 import math
 from collections import defaultdict
+from dataclasses import dataclass
 
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.machinery import control
-from bestbefore.policies.validation.machinery.control import CopyControl, GroupControl
+from bestbefore.policies.validation.machinery.control import CopyControl, GroupSums
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.replay.simulate.complete import Grouping
+
+
+@dataclass(slots=True)
+class _Copy:
+    """A copy under control."""
+
+    current_s: float
+    control: CopyControl
+    predicted: int = 0
+    """The stale hits predicted since, in millionths."""
 
 
 class ControlledPrices:
@@ -17,33 +28,31 @@ class ControlledPrices:
         """`policy` has a target, `stale_rate`."""
         self._policy = policy
         self._grouping = grouping
-        self._groups: defaultdict[str, GroupControl] = defaultdict(GroupControl)
-        self._copies: dict[tuple[str, str], CopyControl] = {}
+        self._groups: defaultdict[str, GroupSums] = defaultdict(GroupSums)
+        self._copies: dict[tuple[str, str], _Copy] = {}
         """The copies by object and partition of the cache."""
-        self._hits_s: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
-        """The times of the hits of a copy since its last contact."""
 
     def hit(self, name: str, partition: str, r: float) -> None:
         """Count a hit."""
-        copy, group = self._copies[name, partition], self._grouping.group_of(name)
-        counted = control.requested(self._groups[group], copy, r)
-        self._groups[group], self._copies[name, partition] = control.hit(counted, copy, r)
-        self._hits_s[name, partition].append(r)
+        copy = self._copies[name, partition]
+        stale = control.predicted_stale(copy.control.updates_per_s, r - copy.current_s)
+        copy.predicted += stale
+        self._group(name).add(control.period_of(r), control.of_hits(copy.control, 1, stale))
 
-    def validated(self, name: str, partition: str, r: float, changed_s: float | None) -> None:
-        """Count a validation, and learn from it.
+    def validated(self, name: str, partition: str, r: float, changed: bool) -> None:
+        """Count a validation, and learn from it."""
+        copy = self._copies[name, partition]
+        amounts = control.of_validation(copy.control, r - copy.current_s, copy.predicted, changed)
+        self._group(name).add(control.period_of(r), amounts)
 
-        `changed_s`: the last update that it found; NaN: its time is not known; None: the object is unchanged.
-        """
-        copy, group = self._copies[name, partition], self._grouping.group_of(name)
-        counted = control.requested(self._groups[group], copy, r)
-        hits_s = self._hits_s.pop((name, partition), ())
-        stale = 0.0 if changed_s is None else control.stale_hits(copy, r, hits_s, changed_s)
-        self._groups[group] = control.validated(counted, copy, stale)
-
-    def policy(self, name: str, partition: str, history: History, r: float) -> Policy:
-        """Return the policy at the price in force, by which a copy that is current at r is decided."""
-        log_price = control.log_price(self._groups[self._grouping.group_of(name)], self._policy.stale_rate)
+    def price(self, name: str, partition: str, history: History, r: float) -> float:
+        """Return the price in force, by which a copy that is current at r is decided."""
+        sums = self._group(name)
+        sums.begin(control.period_of(r))
+        log_price = control.log_price(sums.rows, self._policy.stale_rate)
         rate_per_s = control.mean_rate_per_s(history.count(history.since_s, r), r - history.since_s)
-        self._copies[name, partition] = CopyControl(r, rate_per_s, log_price)
-        return self._policy.at_price(math.exp(log_price))
+        self._copies[name, partition] = _Copy(r, CopyControl(rate_per_s, control.millionths(log_price)))
+        return math.exp(log_price)
+
+    def _group(self, name: str) -> GroupSums:
+        return self._groups[self._grouping.group_of(name)]

@@ -44,9 +44,9 @@ class Engines:
             case Through.FAST:
                 if policy.siblings < 1.0:
                     return "it validates because of siblings, whose order in time the fast engines do not keep"
-                if policy.stale_rate:
-                    return "its price follows the requests of a group in time, whose order the fast engines do not keep"
                 learns = self._learns(policy)
+                if policy.stale_rate and not learns:
+                    return "its price follows the requests of a group in time, and histories are complete"
                 obstacle = fast_observed_engine.obstacle if learns else fast_engine.obstacle
                 compiling = fast_observed_engine.compiling_obstacle if learns else fast_engine.compiling_obstacle
                 why = obstacle(self.scenario, policy)

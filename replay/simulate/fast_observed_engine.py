@@ -24,6 +24,7 @@ from bestbefore.replay.kernels.arrays.memories import no_demand
 from bestbefore.replay.kernels.arrays.stream_codes import codes_of
 from bestbefore.replay.kernels.arrays.stream_ids import stream_ids
 from bestbefore.replay.kernels.arrays.truth import Truth
+from bestbefore.replay.kernels.controlled import Controlled, Uncontrolled
 from bestbefore.replay.kernels.learning import LearntColumns
 from bestbefore.replay.kernels.observed import CopyColumns
 from bestbefore.replay.kernels.rule import AnyRule, looks_at_counts, looks_at_groups, remembers, rule_of
@@ -136,11 +137,12 @@ class FastObservedReplay:
         run = self._loops(compiles=self._compiling.of(rule))
         streams, n = self._streams
         copies = CopyColumns.none(n, rule, self._asked.copy() if rule.counts_requests else no_demand(0))
-        counts_groups = looks_at_groups(rule)
+        counts_groups, target = looks_at_groups(rule), policy.stale_rate
         learnt = self._at_test_start.copy(
-            counts=looks_at_counts(rule), counts_groups=counts_groups, remembers=remembers(rule)
+            counts=looks_at_counts(rule) or target > 0.0, counts_groups=counts_groups, remembers=remembers(rule)
         )
-        part_of = self._parts(run.cores, by_group=counts_groups)
+        part_of = self._parts(run.cores, by_group=counts_groups or target > 0.0)
+        control = Controlled.nothing(target, n, len(learnt.rates)) if target else Uncontrolled()
         prepared = run.prepared(rule)
         parts = int(part_of.max(initial=0)) + 1
         # Parts share no objects, so they can share the rows of objects, but not a single row for all objects.
@@ -151,7 +153,8 @@ class FastObservedReplay:
                 own = np.flatnonzero(part_of[object_ids] == part)
                 times_s, object_ids, stream_ids = times_s[own], object_ids[own], stream_ids[own]
             run.replay(
-                times_s, object_ids, stream_ids, copies, self._truth, learnt, prepared, counted[part], NO_DECISIONS
+                times_s, object_ids, stream_ids, copies, control, self._truth, learnt, prepared, counted[part],
+                NO_DECISIONS,
             )
 
         with ThreadPoolExecutor(parts) as pool:

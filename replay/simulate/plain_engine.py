@@ -72,7 +72,6 @@ def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> d
     known = scenario.histories_for(policy)
     sites = ReplayedSites.at_test_start(scenario) if policy.siblings < 1.0 else None
     prices = ControlledPrices(policy, scenario.grouping) if policy.stale_rate else None
-    tells_times = scenario.warmup is None or scenario.warmup.tells_times
     partition_of = scenario.cache.partition_of
     counts_requests = Needs.DEMAND in policy.needs
     objects = {name: _Object() for name in scenario.known.histories}
@@ -105,13 +104,12 @@ def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> d
             object_.validations += 1
             object_.unnecessary += not changed
             if prices is not None:
-                changed_s = object_.changed_s if tells_times else math.nan
-                prices.validated(name, partition, r, changed_s if changed else None)
+                prices.validated(name, partition, r, changed)
             if copy.verdict.state is not None:
                 outcome = ContactOutcome(copy.verdict.state, changed)
         history, group = known.contact(name, r)
-        deciding = policy if prices is None else prices.policy(name, partition, history, r)
-        verdict = deciding.verdict(history, group, r, outcome, object_.demands.get(partition))
+        price = math.nan if prices is None else prices.price(name, partition, history, r)
+        verdict = policy.verdict(history, group, r, outcome, object_.demands.get(partition), price)
         chance = 1.0
         if sites is not None:
             sites.contact(name, r)

@@ -10,8 +10,9 @@ are learnt by the proxy from its contacts.
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.engine.observation import Fingerprint, Observation
@@ -21,7 +22,7 @@ from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.rfc9111.fields.dates import format_http_date, parse_http_date
 from bestbefore.addon.rules import DomainRule, Pattern, Rules
 from bestbefore.addon.store.backend.keys import CopyKey
-from bestbefore.addon.store.cache.demand_counts import DemandCounts
+from bestbefore.addon.store.counts.demand_counts import DemandCounts
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.units import HOUR_S
@@ -46,8 +47,6 @@ def obstacle(scenario: Scenario, policy: Policy) -> str | None:
     for need, words in NOT_LIVE.items():
         if need in policy.needs:
             return f"the proxy cannot run it: it needs {words}"
-    if policy.stale_rate:
-        return "the proxy does not control prices"
     last_s = float(scenario.requests.times_s[-1]) if len(scenario.requests) else scenario.origin_s
     if parse_http_date(format_http_date(last_s), last_s) != math.floor(last_s):
         return f"the trace reaches to {last_s:.17g} s, beyond the year 9999, where the dates of HTTP end"
@@ -99,16 +98,20 @@ async def _replay(scenario: Scenario, policy: Policy, watch: Watch) -> dict[str,
     clock = ManualClock(scenario.origin_s)
     async with temporary_store(clock) as store:
         assert isinstance(policy, Bounded | Formula)
-        rules = Rules(DomainRule(Pattern.parse("*"), policy if isinstance(policy, Bounded) else Bounded(policy)))
+        bounded = policy if isinstance(policy, Bounded) else Bounded(policy)
+        rules = Rules(DomainRule(Pattern.parse("*"), bounded))
+        # Contacts before the test start are none of the requests whose stale rate is controlled.
+        first = Rules(DomainRule(Pattern.parse("*"), replace(bounded, stale_rate=0.0))) if bounded.stale_rate else rules
         site = Site(name="bestbefore", salt=b"", max_cached_body=1 << 20)
         origin = PlayedOrigin(objects, clock, tells_times=_tells_times(scenario, policy))
         is_observed = scenario.warmup is not None
         evaluator = None if is_observed else CompleteEvaluator(store, rules, objects.groups)
-        exchanges = Exchanges(clock, store, origin, rules, site, on_answered=lambda _: None, evaluator=evaluator)
+        exchanges = Exchanges(clock, store, origin, first, site, on_answered=lambda _: None, evaluator=evaluator)
         if rules.default.counts_demand:
             _count_earlier(scenario, objects, store.demand)
         try:
-            return await _count(scenario, objects, clock, store, PlayedClient(exchanges, clock), watch)
+            begin = None if first is rules else partial(exchanges.reconfigured, rules, site)
+            return await _count(scenario, objects, clock, store, PlayedClient(exchanges, clock), begin, watch)
         finally:
             await exchanges.close()
 
@@ -147,8 +150,9 @@ def _partition(scenario: Scenario, client: str) -> str:
 
 async def _count(
     scenario: Scenario, objects: TraceObjects, clock: ManualClock, store: Store, client: PlayedClient,
-    watch: Watch,
+    begin: Callable[[], None] | None, watch: Watch,
 ) -> dict[str, Counts]:
+    """Send all requests, and count the outcomes; `begin` is called before the first that is counted."""
     outcomes: defaultdict[str, Counter[RequestOutcome]] = defaultdict(Counter)
     stale_hits: Counter[str] = Counter()
     reports = _reports(scenario, objects)
@@ -160,6 +164,9 @@ async def _count(
             await flush_if_behind(store)
             report = next(reports, None)
         _wait_until(clock, r)
+        if cache != OBSERVER and begin is not None:
+            begin()
+            begin = None
         url = objects.urls[name]
         answer = await client.get(url, cache, reload=cache == OBSERVER)
         await flush_if_behind(store)

@@ -22,7 +22,8 @@ from bestbefore.addon.store.backend.interface import (
     Versioned,
 )
 from bestbefore.addon.store.backend.keys import CopyKey, host_of
-from bestbefore.policies.models.demand import first_request, joined, requested
+from bestbefore.addon.store.counts.copy_counts import CopyCounts, joined
+from bestbefore.policies.models.demand import first_request, requested
 from bestbefore.policies.models.member_rates import MemberRates
 
 URL = "http://www.example.org/a"
@@ -165,13 +166,15 @@ async def test_counts_add_up_for_each_host(backend):
 
 async def test_the_demand_for_a_copy_is_the_sum_of_what_all_have_counted(backend):
     key, other, now_s = CopyKey(URL), CopyKey(URL, partition="p"), time.time()
-    one, two = requested(first_request(now_s - 5000.0), now_s - 4000.0), first_request(now_s - 1000.0)
-    late = first_request(now_s - 9000.0)
+    one = CopyCounts(requested(first_request(now_s - 5000.0), now_s - 4000.0), 7.0, 5)
+    two, late = CopyCounts(first_request(now_s - 1000.0), 7.0, 20), CopyCounts(first_request(now_s - 9000.0))
     assert await backend.demand(key) is None
     await backend.add_demand({key: one, other: two})
     await backend.add_demand({key: two})
     await backend.add_demand({key: late})
-    assert await backend.demand(key) == pytest.approx(joined(joined(one, two), late))
+    found, expected = await backend.demand(key), joined(joined(one, two), late)
+    assert found.demand == pytest.approx(expected.demand)
+    assert found[1:] == expected[1:] == (7.0, 25)
     assert await backend.demand(other) == two
     await backend.forget_demand("http://b/".__eq__)
     assert await backend.demand(other) == two
@@ -181,17 +184,24 @@ async def test_the_demand_for_a_copy_is_the_sum_of_what_all_have_counted(backend
 
 async def test_a_demand_of_a_clock_that_was_ahead_does_not_count(backend):
     key, now_s = CopyKey(URL), time.time()
-    await backend.add_demand({key: first_request(now_s + 5000.0)})
-    await backend.add_demand({key: first_request(now_s)})
-    assert await backend.demand(key) == first_request(now_s)
+    await backend.add_demand({key: CopyCounts(first_request(now_s + 5000.0))})
+    await backend.add_demand({key: CopyCounts(first_request(now_s))})
+    assert await backend.demand(key) == CopyCounts(first_request(now_s))
 
 
 async def test_the_demand_for_only_so_many_copies_of_an_object_is_kept(backend):
     now_s = time.time()
     asked = [CopyKey(URL, partition=str(n)) for n in range(VARIANTS_KEPT + 2)]
-    await backend.add_demand({key: first_request(now_s - 100.0 + n) for n, key in enumerate(asked)})
+    await backend.add_demand({key: CopyCounts(first_request(now_s - 100.0 + n)) for n, key in enumerate(asked)})
     kept = [await backend.demand(key) is not None for key in asked]
     assert kept == [False] * 2 + [True] * VARIANTS_KEPT
+
+
+async def test_the_sums_of_a_group_are_those_that_all_have_added(backend):
+    await backend.add_stale_sums({"a 0.05": {7: [1, -2, 3, 0, 5]}, "b 0.05": {7: [1, 0, 0, 0, 0]}})
+    await backend.add_stale_sums({"a 0.05": {8: [1, 1, 1, 1, 1], 7: [1, -2, 3, 0, 5]}})
+    assert await backend.stale_sums("a 0.05") == {7: [2, -4, 6, 0, 10], 8: [1, 1, 1, 1, 1]}
+    assert await backend.stale_sums("c 0.05") == {}
 
 
 # Copies

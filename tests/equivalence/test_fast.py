@@ -68,8 +68,9 @@ class Recorded:
         t: float,
         outcome: ContactOutcome | None = None,
         demand: CopyDemand | None = None,
+        price: float = math.nan,
     ) -> Verdict:
-        verdict = self.policy.verdict(history, group, t, outcome, demand)
+        verdict = self.policy.verdict(history, group, t, outcome, demand, price)
         self.decisions.append((self.rows[-1], verdict.expiry_s))
         return verdict
 

@@ -1,6 +1,7 @@
 """With observed histories, too, the fast engine decides what the plain one decides: the same number at each contact."""
 
 import itertools
+import math
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -75,8 +76,9 @@ class Recorded:
         t: float,
         outcome: ContactOutcome | None = None,
         demand: CopyDemand | None = None,
+        price: float = math.nan,
     ) -> Verdict:
-        verdict = self.policy.verdict(history, group, t, outcome, demand)
+        verdict = self.policy.verdict(history, group, t, outcome, demand, price)
         self.decisions.append((t, verdict.expiry_s))
         return verdict
 
@@ -102,7 +104,8 @@ def by_loops(which: Loops, scenario: Scenario, policy: Policy) -> tuple[dict[str
 
 
 @pytest.mark.parametrize(
-    ("spec", "names"), fast_or_slow([spec for spec in SPECS + MORE_SPECS if is_told_the_past(spec)])
+    ("spec", "names"),
+    fast_or_slow([spec for spec in [*SPECS, *MORE_SPECS, "ttl:stale_rate=0.1"] if is_told_the_past(spec)]),
 )
 @given(
     traces,

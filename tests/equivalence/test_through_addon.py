@@ -13,6 +13,7 @@ from bestbefore.replay.simulate import plain_engine, through_addon
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.fast_engine import FastReplay
+from bestbefore.replay.simulate.fast_observed_engine import FastObservedReplay
 from bestbefore.replay.simulate.observed import Warm
 from bestbefore.replay.simulate.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns import files
@@ -158,3 +159,19 @@ def test_so_it_is_where_histories_are_long_and_policies_forget(monkeypatch: pyte
     monkeypatch.setattr(learning, "DETAILED_UPDATES", 4)
     policy = parse_spec("agghist:theta=0.2,history_window=2d,max_ttl=6h")
     assert_same(crowded(7, Cache.SHARED, Grouping.ALL, warm), policy)
+
+
+@pytest.mark.parametrize(
+    ("spec", "cache", "grouping", "warm"),
+    [
+        ("renewal:stale_rate=0.1", Cache.SHARED, Grouping.PREFIX, Warm.CONTACTS),
+        pytest.param("renewal:stale_rate=0.02", Cache.CLIENT, Grouping.ALL, None, marks=pytest.mark.slow),
+        pytest.param("ttl:stale_rate=0.05", Cache.CLIENT, Grouping.PREFIX, Warm.COMPLETE, marks=pytest.mark.slow),
+    ],
+)
+def test_a_controlled_price_is_the_same(spec: str, cache: Cache, grouping: Grouping, warm: Warm | None) -> None:
+    scenario, policy = crowded(1, cache, grouping, warm), parse_spec(spec)
+    expected = {name: own for name, own in plain_engine.replay_objects(scenario, policy).items() if own.requests}
+    assert through_addon.replay_objects(scenario, policy) == expected
+    if warm is not None:
+        assert FastObservedReplay(scenario).replay_objects(policy) == expected

@@ -15,7 +15,7 @@ from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig
 from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.content import Collected, Content, for_store
 from bestbefore.addon.proxy.exchange.context import Contact, RequestContext
-from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
+from bestbefore.addon.proxy.exchange.expiry_evaluator import Ended, ExpiryEvaluator
 from bestbefore.addon.proxy.exchange.sharing.spool import Spool
 from bestbefore.addon.proxy.feeds.feed_answers import as_copy_of_feed, listing_of, teaches_as_feed
 from bestbefore.addon.proxy.feeds.feeds import FeedReader, begins_feed
@@ -176,14 +176,18 @@ class AnswerCollector:
         if stored is not None:
             record = await self.store.record(copy.url) if learnt is None else learnt.record
             # Whose copy a response without validator is shows only what was learnt, and so where its demand is counted.
-            requested_s = context.requested_s if relay.delivery is None else None
+            requested_s, ended = context.requested_s, ended_by(contact, digest)
+            if relay.delivery is not None:
+                requested_s = ended = None
             evaluated = await self.evaluator.evaluated(
-                replace(copy, because=contact.ask.because), record, rule, requested_s
+                replace(copy, because=contact.ask.because), record, rule, requested_s, ended
             )
         if learnt is not None and relay.delivery is not None:
             evaluated = self._as_learnt(contact, relay, learnt, evaluated)
             if evaluated is not None and rule.counts_demand:
-                evaluated = await self.evaluator.evaluated(evaluated, learnt.record, rule, context.requested_s)
+                evaluated = await self.evaluator.evaluated(
+                    evaluated, learnt.record, rule, context.requested_s, ended_by(contact, digest)
+                )
         context.record.stored = evaluated is not None
         if evaluated is None or collected is None:
             return Completed(copy, stored=False)
@@ -239,6 +243,17 @@ class AnswerCollector:
 def _is_given_up(spool: Spool, fetched: Fetched, size: int) -> bool:
     """Whether no client waits for content of which much is still to come."""
     return not spool.has_readers and fetched.length is not None and fetched.length - size > READ_ON_BYTES
+
+
+def ended_by(contact: Contact, digest: str) -> Ended | None:
+    """Return the copy that a contact has validated or replaced; None if it had none, or has taught nothing.
+
+    `digest`: that of the content; empty if the origin has sent none, as the copy's is current.
+    """
+    chosen = contact.ask.chosen
+    if chosen is None or contact.context.learnt is None:
+        return None
+    return Ended(chosen, contact.context.record.time_s, digest not in ("", chosen.body.digest))
 
 
 def next_decision(request: Request, copy: Copy, rule: DomainRule, now_s: float) -> tuple[str, float | None]:

@@ -34,7 +34,7 @@ from bestbefore.addon.engine.unvalidated.without_validator import delivery_of, l
 from bestbefore.addon.proxy.access.new_objects import NewObjects
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig, AnswerBuilder
-from bestbefore.addon.proxy.exchange.collecting import AnswerCollector, next_decision
+from bestbefore.addon.proxy.exchange.collecting import AnswerCollector, ended_by, next_decision
 from bestbefore.addon.proxy.exchange.context import Contact
 from bestbefore.addon.proxy.exchange.dictionaries import Dictionaries
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
@@ -200,7 +200,9 @@ class Contacts:
         is_kept = decision.keep is Keep.RENEWED
         if is_kept:
             copy = replace(copy, because=ask.because)
-            copy = await self.evaluator.evaluated(copy, learnt.record, rule, context.requested_s)
+            copy = await self.evaluator.evaluated(
+                copy, learnt.record, rule, context.requested_s, ended_by(contact, "")
+            )
             for renewed in (copy, *decision.others):
                 self.store.put(renewed, None)
             flight.set_result(CopyResult(copy, body))

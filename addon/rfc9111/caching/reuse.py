@@ -195,6 +195,13 @@ def expiry(
     return Expiry(learned_s, learned_by) if replaces else Expiry(http_expiry_s, lifetime.source)
 
 
+def policy_may_decide(copy: Copy, terms: Terms) -> bool:
+    """Whether the policy's verdict, not the origin alone, decides until when the copy is used, for some request."""
+    if copy.cache_control.no_cache:
+        return terms.obey == "override" and "no-cache" in terms.override
+    return copy.lifetime is None or terms.obey != "strict"
+
+
 def _may_learn(copy: Copy, terms: Terms) -> bool:
     """Whether the copy may have learned freshness."""
     if copy.has_validator or copy.for_good or terms.learn_without_validator == "always":

@@ -1,7 +1,8 @@
--- Add the demand for one variant of an object that one process has counted to what is stored.
+-- Add the counts of one variant of an object, which one process has made, to what is stored.
 --
 -- KEYS: demand
--- ARGV: the variant; at, since, day, minutes, requests and bursts of the demand (`policies.models.demand`), as text; the
+-- ARGV: the variant; at, since, day and minutes of the demand (`policies.models.demand`), the time of the contact and
+--       the stale hits predicted since (`counts.copy_counts`), as text; the
 --       memories with which day and minutes decay, s, the latest valid time, how many variants are kept, ms to live, as
 --       text too (an argument costs the caller more than its length)
 --
@@ -30,7 +31,11 @@ if known and known[1] <= latest then
     new[i] = known[i] * math.exp((known[1] - at) / memory) + new[i] * math.exp((new[1] - at) / memory)
   end
   new[1], new[2] = at, math.min(known[2], new[2])
-  new[5], new[6] = known[5] + new[5], known[6] + new[6]
+  if known[5] == new[5] then
+    new[6] = known[6] + new[6]
+  elseif known[5] > new[5] then
+    new[5], new[6] = known[5], known[6]
+  end
 end
 local text = {}
 for i = 1, 6 do

@@ -17,8 +17,8 @@ from bestbefore.addon.store.backend.keeper import Keeper
 from bestbefore.addon.store.backend.keys import CopyKey
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache.clock_check import ClockState
+from bestbefore.addon.store.counts.copy_counts import CopyCounts
 from bestbefore.addon.store.sites.keeper import SiteKeeper
-from bestbefore.policies.models.demand import CopyDemand
 from bestbefore.policies.models.member_rates import NO_RATES, MemberRates
 
 VARIANTS_KEPT = 64
@@ -225,14 +225,20 @@ class Backend(Protocol):
     async def tally(self, requests: Mapping[str, int]) -> None:
         """Add to the request counts of these objects."""
 
-    async def demand(self, key: CopyKey) -> CopyDemand | None:
-        """Return the demand for a copy; None if nothing is known of it."""
+    async def demand(self, key: CopyKey) -> CopyCounts | None:
+        """Return the counts of a copy; None if nothing is known of it."""
 
-    async def add_demand(self, demands: Mapping[CopyKey, CopyDemand]) -> None:
-        """Add to the demand for copies. At most `VARIANTS_KEPT` of an object are kept."""
+    async def add_demand(self, counts: Mapping[CopyKey, CopyCounts]) -> None:
+        """Add to the counts of copies. Those of at most `VARIANTS_KEPT` of an object are kept."""
 
     async def forget_demand(self, matches: Callable[[str], bool]) -> None:
-        """Remove the demand for the copies of some URLs."""
+        """Remove the counts of the copies of some URLs."""
+
+    async def stale_sums(self, group: str) -> Mapping[int, Sequence[int]]:
+        """Return the sums of a group by period (`machinery.control`)."""
+
+    async def add_stale_sums(self, sums: Mapping[str, Mapping[int, Sequence[int]]]) -> None:
+        """Add to the sums of groups by period."""
 
     async def top(self, n: int) -> list[tuple[str, int]]:
         """Return the most requested objects, with their counts."""

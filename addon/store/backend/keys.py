@@ -11,8 +11,8 @@ copies have a hash tag of their own. A script changes them together:
   last variant that refers to it.
 - `bb1:tombstone:{U}`, string: number and time of the last tombstone of U, so that a late write cannot bring back an
   invalidated copy. Lives `TOMBSTONES_KEPT_S`.
-- `bb1:demand:{U}`, hash: variant -> the demand for it (`policies.models.demand`), the sum of what the processes have
-  counted. Lives `DEMAND_KEPT_S` after its last change.
+- `bb1:demand:{U}`, hash: variant -> the demand for it (`policies.models.demand`) and the stale hits predicted since its
+  last contact, the sum of what the processes have counted. Lives `DEMAND_KEPT_S` after its last change.
 
 What differs only in parameters that do not matter (No-Vary-Search) is found by two strings. U is without query here:
 
@@ -22,6 +22,9 @@ What differs only in parameters that do not matter (No-Vary-Search) is found by 
 
 - `bb1:dictionaries:{O}`, hash: the URL of a copy that may be a compression dictionary for others of its origin O ->
   when it was received, and the pattern of these (RFC 9842). The latest; lives as long as the longest-lived of them.
+
+- `bb1:stale:{G}`, hash: `PERIOD N` -> the N-th sum of a period since the epoch (`machinery.control`), by which the
+  price of the group G is controlled; its name ends with the target. Lives as long as the periods count.
 
 Names of groups of copies (RFC 9875), such as `"styles"@https://H`, have keys of the same form:
 
@@ -234,7 +237,7 @@ _OF_DOMAIN = re.compile(r"bb1:\{(?P<domain>[^}]*?)(?P<part>#\d\d)?\}:(?P<kind>[a
 COUNT_KINDS = ("updates", "starts", "rates")
 PART_KINDS = ("record", "hosts", *COUNT_KINDS)
 OBJECT_KINDS = frozenset(
-    ("copies", "bodies", "demand", "tombstone", "grouped", "variance", "equivalent", "dictionaries")
+    ("copies", "bodies", "demand", "stale", "tombstone", "grouped", "variance", "equivalent", "dictionaries")
 )
 _OF_OBJECT = re.compile(rf"bb1:(?P<kind>{'|'.join(sorted(OBJECT_KINDS))}):\{{(?P<name>.*)\}}", re.DOTALL)
 _TYPES = {
@@ -255,6 +258,7 @@ _TYPES = {
     "copies": "hash",
     "bodies": "hash",
     "demand": "hash",
+    "stale": "hash",
     "tombstone": "string",
     "grouped": "set",
     "variance": "string",

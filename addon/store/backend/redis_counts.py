@@ -14,13 +14,18 @@ from bestbefore.addon.store.backend.keys import CopyKey, host_of, variant_of
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.backend.replies import count_of, counts_of, number_of, rates_of, text_of
 from bestbefore.addon.store.cache.gains import total
+from bestbefore.addon.store.counts.copy_counts import CopyCounts
 from bestbefore.policies.models.demand import DAY_MEMORY_S, MINUTES_MEMORY_S, CopyDemand
 from bestbefore.policies.units import DAY_S
+from bestbefore.policies.validation.machinery.control import PERIOD_S, PERIODS, SUMS
 
 REQUESTS_KEPT = 5_000
 """For how many objects of a registrable domain requests are counted."""
 DEMAND_KEPT_S = 28 * DAY_S
 """How long the demand for the copies of an object is kept after the last request."""
+COPY_NUMBERS = len(CopyDemand._fields) + 2
+"""How many numbers are stored of a copy: its demand, when it was current, and the stale hits predicted since. Earlier
+versions stored numbers of requests in place of the last two, which are the time of no contact."""
 COUNTS_BATCH = 16
 """For how many domains counts are read in one pipeline."""
 
@@ -69,26 +74,54 @@ class RedisCounts:
         await self._join_domains(domains)
         await self._connection.ask_all(commands)
 
-    async def demand(self, key: CopyKey) -> CopyDemand | None:
+    async def demand(self, key: CopyKey) -> CopyCounts | None:
         found = await self._connection.ask("HGET", *keys.of_object(key.url, "demand"), variant_of(key))
         numbers = [n for part in (found or b"").split() if (n := number_of(part)) is not None]
-        return CopyDemand(*numbers) if len(numbers) == len(CopyDemand._fields) else None
+        if len(numbers) != COPY_NUMBERS:
+            return None
+        *demand, contact_s, predicted = numbers
+        return CopyCounts(CopyDemand(*demand), contact_s, int(predicted))
 
-    async def add_demand(self, demands: Mapping[CopyKey, CopyDemand]) -> None:
+    async def add_demand(self, counts: Mapping[CopyKey, CopyCounts]) -> None:
         latest_s, live_ms = self._clock.now() + CLOCK_SKEW_S, self._real_ms(DEMAND_KEPT_S)
         given = " ".join(map(repr, (DAY_MEMORY_S, MINUTES_MEMORY_S, latest_s, VARIANTS_KEPT, live_ms)))
         await self._connection.ask_all([
             _add_demand(
                 keys.of_object(key.url, "demand"),
-                [variant_of(key), " ".join(map(repr, demand)), given],
+                [variant_of(key), " ".join(map(repr, (*one.demand, one.contact_s, one.predicted))), given],
             )
-            for key, demand in demands.items()
+            for key, one in counts.items()
         ])
 
     async def forget_demand(self, matches: Callable[[str], bool]) -> None:
         async for part in self._connection.scan(keys.every("demand")):
             urls = [url for name in part if (url := keys.name_in(name, "demand")) is not None and matches(url)]
             await self._connection.ask_all([("DEL", *keys.of_object(url, "demand")) for url in urls])
+
+    async def stale_sums(self, group: str) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for name, amount in pairs(await self._connection.ask("HGETALL", *keys.of_object(group, "stale"))):
+            period, _, which = (text_of(name) or "").partition(" ")
+            number = number_of(amount)
+            if period.isdecimal() and which.isdecimal() and int(which) < SUMS and number is not None:
+                found.setdefault(int(period), [0] * SUMS)[int(which)] = int(number)
+        latest = max(found, default=0)
+        old = [period for period in found if period <= latest - PERIODS]
+        if old:
+            names = [f"{period} {which}" for period in old for which in range(SUMS)]
+            await self._connection.ask("HDEL", *keys.of_object(group, "stale"), *names)
+        return {period: found[period] for period in found if period not in old}
+
+    async def add_stale_sums(self, sums: Mapping[str, Mapping[int, Sequence[int]]]) -> None:
+        commands: list[Sequence[Any]] = []
+        for group, of_periods in sums.items():
+            (name,) = keys.of_object(group, "stale")
+            for period, amounts in of_periods.items():
+                commands.extend(
+                    ("HINCRBY", name, f"{period} {which}", amount) for which, amount in enumerate(amounts) if amount
+                )
+            commands.append(("PEXPIRE", name, self._real_ms(PERIODS * PERIOD_S)))
+        await self._connection.ask_all(commands)
 
     async def top(self, n: int) -> list[tuple[str, int]]:
         names = [keys.of_domain(domain, "requests") for domain in await self._all_domains()]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from bestbefore.policies.models.demand import CopyDemand
@@ -124,7 +124,7 @@ class Bounded:
     probability `siblings`, the object has changed too (`siblings.Siblings`). Engines ask for this at each request.
 
     With `stale_rate` the price of a policy with a price is controlled, so that this share of the requests that find a
-    copy are stale hits (`control`). Engines ask for `at_price` then.
+    copy are stale hits (`control`), and no lifetime is longer than a day. Engines pass the price in force then.
     """
 
     policy: Formula
@@ -162,11 +162,6 @@ class Bounded:
     def needs(self) -> Needs:
         return self.policy.needs
 
-    def at_price(self, price: float) -> "Bounded":
-        """The policy with the price in force, and lifetimes that let it learn from validations."""
-        policy = replace(self.policy, price=price)  # type: ignore[type-var]
-        return replace(self, policy=policy, max_ttl_s=min(self.max_ttl_s, LONGEST_CONTROLLED_S), stale_rate=0.0)
-
     def verdict(
         self,
         history: History,
@@ -174,11 +169,12 @@ class Bounded:
         t: float,
         outcome: ContactOutcome | None = None,
         demand: CopyDemand | None = None,
+        price: float = math.nan,
     ) -> Verdict:
         rule = self.rule
         state, changed = (math.nan, False) if outcome is None else (outcome.state, outcome.changed)
         features = HistoryFeatures(
-            history, group, t, state, changed, rule.history_window_s, rule.least_exposure_h, demand
+            history, group, t, state, changed, rule.history_window_s, rule.least_exposure_h, demand, price
         )
         return verdict_of(self.policy, rule.decide(features))
 
@@ -190,7 +186,7 @@ class Bounded:
             self.history_window_s,
             0.0 if self.fallback is None else LEAST_EXPOSURE_H,
             self.min_ttl_s,
-            self.max_ttl_s,
+            min(self.max_ttl_s, LONGEST_CONTROLLED_S) if self.stale_rate else self.max_ttl_s,
         )
         if not self.fallback or not self.policy.uses_fallback:
             return rule

@@ -4,8 +4,9 @@ Stale hits show only later, at a validation that finds the object changed; those
 hit is predicted to be stale with the probability that the object has changed since the copy was current, at the mean
 rate of its updates. Validations show how many stale hits there were for each that was predicted.
 
-The price in force is a function of sums over the requests of a group, decayed or plain; there is no other state. So
-several proxies can add their sums.
+The price in force is a function of sums over the requests of a group in each period of some hours; there is no other
+state. The sums are integers, so that they do not depend on the order in which several proxies add to them. Functions
+are plain loops over numbers, so that numba compiles them unchanged.
 """
 
 import math
@@ -14,9 +15,19 @@ from typing import NamedTuple
 
 from bestbefore.policies.units import DAY_S, HOUR_S
 
-MEMORY_S = 2 * DAY_S
-"""The time in which the sums of requests decay to 1/e."""
-REVEALED_MEMORY_S = 4 * DAY_S
+PERIOD_S = 6 * HOUR_S
+"""The length of the periods by which requests are summed, which begin with the epoch."""
+PERIODS = 64
+"""How many periods count, the present one included."""
+REQUESTS, LOG_PRICES, PREDICTED, STALE, STALE_PREDICTED = range(5)
+"""The sums of a period: the requests that found a copy and, in millionths, the logarithms of the prices of these
+copies, the stale hits predicted, those shown by validations, and those predicted for the copies so ended."""
+SUMS = 5
+MILLION = 1_000_000
+
+KEPT = math.exp(-PERIOD_S / (2 * DAY_S))
+"""The share of the weight of requests that is left after a period."""
+SHOWN_KEPT = math.exp(-PERIOD_S / (4 * DAY_S))
 """The same for stale hits shown by validations, of which there are fewer."""
 PRIOR_REQUESTS = 2000.0
 """The number of requests, at the first price and with the target share of stale hits, that are added to a group's."""
@@ -35,33 +46,45 @@ PRIOR_S = HOUR_S * 12
 class CopyControl(NamedTuple):
     """What the control of a group needs of a copy, from its last contact."""
 
-    current_s: float
     updates_per_s: float
     """The mean rate of updates of the object at the contact."""
-    log_price: float
-    """The logarithm of the price by which its expiry was decided."""
-    predicted: float = 0.0
-    """The stale hits predicted since."""
+    log_price: int
+    """The logarithm of the price by which its expiry was decided, in millionths."""
 
 
-class GroupControl(NamedTuple):
-    """Sums over the requests of a group that found a copy. The names that begin with `all` do not decay."""
+class GroupSums:
+    """The sums of a group by period."""
 
-    at_s: float = 0.0
-    """The time of the last request."""
-    requests: float = 0.0
-    log_prices: float = 0.0
-    """The logarithms of the prices of their copies."""
-    predicted: float = 0.0
-    """The stale hits predicted."""
-    stale: float = 0.0
-    """The stale hits shown by validations."""
-    stale_predicted: float = 0.0
-    """The stale hits that had been predicted for the copies which these validations ended."""
-    all_requests: float = 0.0
-    all_predicted: float = 0.0
-    all_stale: float = 0.0
-    all_stale_predicted: float = 0.0
+    __slots__ = ("latest", "rows")
+
+    def __init__(self) -> None:
+        self.latest = 0
+        """The latest period, as a number since the epoch."""
+        self.rows: list[list[int]] = []
+        """The sums of the latest period and those before it, which are `PERIODS` at most."""
+
+    def begin(self, period: int) -> None:
+        """Begin a period, if it is later than the latest one."""
+        if not self.rows:
+            self.latest = period
+        for _ in range(min(period - self.latest, PERIODS) if self.rows else 1):
+            self.rows.insert(0, [0] * SUMS)
+        del self.rows[PERIODS:]
+        self.latest = max(self.latest, period)
+
+    def add(self, period: int, amounts: Sequence[int]) -> None:
+        """Add amounts to the sums of a period; not if it is too long ago to count."""
+        self.begin(period)
+        age = self.latest - period
+        if age >= PERIODS:
+            return
+        self.rows.extend([0] * SUMS for _ in range(age + 1 - len(self.rows)))
+        self.rows[age] = [a + b for a, b in zip(self.rows[age], amounts, strict=True)]
+
+
+def period_of(t: float) -> int:
+    """The number of the period of a moment, since the epoch."""
+    return int(t // PERIOD_S)
 
 
 def mean_rate_per_s(updates: int, observed_s: float) -> float:
@@ -69,75 +92,76 @@ def mean_rate_per_s(updates: int, observed_s: float) -> float:
     return (updates + 0.5) / (observed_s + PRIOR_S)
 
 
-def chance_changed(copy: CopyControl, t: float) -> float:
-    """The probability that the object of a copy has changed by t."""
-    return -math.expm1(-copy.updates_per_s * (t - copy.current_s))
+def millionths(number: float) -> int:
+    """The nearest whole number of millionths."""
+    return math.floor(number * MILLION + 0.5)
 
 
-def requested(control: GroupControl, copy: CopyControl, t: float) -> GroupControl:
-    """The sums after a request, at t, that found a copy."""
-    passed_s = max(t - control.at_s, 0.0)
-    kept, kept_stale = math.exp(-passed_s / MEMORY_S), math.exp(-passed_s / REVEALED_MEMORY_S)
-    return control._replace(
-        at_s=max(t, control.at_s),
-        requests=control.requests * kept + 1.0,
-        log_prices=control.log_prices * kept + copy.log_price,
-        predicted=control.predicted * kept,
-        stale=control.stale * kept_stale,
-        stale_predicted=control.stale_predicted * kept_stale,
-        all_requests=control.all_requests + 1.0,
-    )
+def predicted_stale(updates_per_s: float, passed_s: float) -> int:
+    """The stale hits, in millionths, to be expected of one hit so long after its copy was current."""
+    return millionths(-math.expm1(-updates_per_s * max(passed_s, 0.0)))
 
 
-def hit(control: GroupControl, copy: CopyControl, t: float) -> tuple[GroupControl, CopyControl]:
-    """The sums, and the copy, after a request at t was a hit; `requested` has counted it."""
-    chance = chance_changed(copy, t)
-    return (
-        control._replace(predicted=control.predicted + chance, all_predicted=control.all_predicted + chance),
-        copy._replace(predicted=copy.predicted + chance),
-    )
+def shown_stale(predicted: int, updates_per_s: float, passed_s: float) -> int:
+    """The stale hits, in millionths, of a copy whose object has changed in this time.
 
-
-def stale_hits(copy: CopyControl, t: float, hits_s: Sequence[float], changed_s: float) -> float:
-    """The stale hits of a copy whose object a validation at t found changed.
-
-    These are the hits since its last update, `changed_s`; those before it were stale as probably as predicted. NaN: the
-    time of the update is unknown, and as many count as must be expected of an object that has changed.
+    That many must be expected if `predicted` were before this was known.
     """
-    if math.isnan(changed_s):
-        chance = chance_changed(copy, t)
-        return copy.predicted / chance if chance > 0.0 else 0.0
-    return sum(1.0 if hit_s >= changed_s else chance_changed(copy, hit_s) for hit_s in hits_s)
+    chance = -math.expm1(-updates_per_s * max(passed_s, 0.0))
+    return math.floor(predicted / chance + 0.5) if chance > 0.0 else 0
 
 
-def validated(control: GroupControl, copy: CopyControl, stale: float) -> GroupControl:
-    """The sums after a validation ended the copy, and showed this many stale hits; `requested` has counted it."""
-    return control._replace(
-        stale=control.stale + stale,
-        stale_predicted=control.stale_predicted + copy.predicted,
-        all_stale=control.all_stale + stale,
-        all_stale_predicted=control.all_stale_predicted + copy.predicted,
-    )
+def of_hits(copy: CopyControl, hits: int, predicted: int) -> tuple[int, int, int, int, int]:
+    """The amounts that hits of a copy add to the sums; `predicted` is the sum of `predicted_stale`."""
+    return hits, hits * copy.log_price, predicted, 0, 0
 
 
-def log_price(control: GroupControl, target: float) -> float:
-    """The logarithm of the price in force, for a target share of stale hits."""
+def of_validation(
+    copy: CopyControl, passed_s: float, predicted: int, changed: bool
+) -> tuple[int, int, int, int, int]:
+    """The amounts that a validation adds to the sums, so long after its copy was current.
+
+    `predicted`: the stale hits predicted for the copy.
+    """
+    shown = shown_stale(predicted, copy.updates_per_s, passed_s) if changed else 0
+    return 1, copy.log_price, 0, shown, predicted
+
+
+def log_price(rows: Sequence[Sequence[int]], target: float) -> float:
+    """The logarithm of the price in force, for a target share of stale hits; `rows` as in `GroupSums`."""
+    requests, log_prices, predicted = 0.0, 0.0, 0.0
+    weight, shown_weight = 1.0, 1.0
+    shown, shown_predicted = PRIOR_STALE * MILLION, PRIOR_STALE * MILLION
+    for age in range(len(rows)):
+        row = rows[age]
+        requests += weight * row[REQUESTS]
+        log_prices += weight * row[LOG_PRICES] / MILLION
+        predicted += weight * row[PREDICTED] / MILLION
+        shown += shown_weight * row[STALE]
+        shown_predicted += shown_weight * row[STALE_PREDICTED]
+        weight *= KEPT
+        shown_weight *= SHOWN_KEPT
     first = math.log(FIRST_PRICE / target)
-    requests = control.requests + PRIOR_REQUESTS
-    used = (control.log_prices + PRIOR_REQUESTS * first) / requests
-    rate = (_shown_for_each(control) * control.predicted + PRIOR_REQUESTS * target) / requests
-    owed = estimated_stale(control) - target * control.all_requests
+    requests += PRIOR_REQUESTS
+    used = (log_prices + PRIOR_REQUESTS * first) / requests
+    for_each = shown / shown_predicted
+    rate = (for_each * predicted + PRIOR_REQUESTS * target) / requests
+    all_requests, all_stale = estimated_stale(rows, for_each)
+    owed = all_stale - target * all_requests
     correction = min(max(owed / (target * requests), -LARGEST_CORRECTION), LARGEST_CORRECTION)
     wanted = used + math.log(rate / target) + correction
     return min(max(wanted, first + math.log(LOWEST)), first + math.log(HIGHEST))
 
 
-def estimated_stale(control: GroupControl) -> float:
-    """The stale hits so far: those shown by validations, and those expected of open copies."""
-    of_open = max(control.all_predicted - control.all_stale_predicted, 0.0)
-    return control.all_stale + _shown_for_each(control) * of_open
+def estimated_stale(rows: Sequence[Sequence[int]], for_each: float) -> tuple[float, float]:
+    """The requests in all periods, and their stale hits: those shown by validations, and those expected of open copies.
 
-
-def _shown_for_each(control: GroupControl) -> float:
-    """The stale hits shown by validations for each that was predicted."""
-    return (control.stale + PRIOR_STALE) / (control.stale_predicted + PRIOR_STALE)
+    `for_each`: the stale hits expected for each that was predicted.
+    """
+    requests, stale, open_ = 0, 0, 0
+    for age in range(len(rows)):
+        row = rows[age]
+        requests += row[REQUESTS]
+        stale += row[STALE]
+        open_ += row[PREDICTED] - row[STALE_PREDICTED]
+    return float(requests), (stale + for_each * max(open_, 0)) / MILLION

@@ -94,6 +94,11 @@ class Features(Protocol):
         ...
 
     @property
+    def price(self) -> float:
+        """The price of a stale hit that the control of a stale rate has set; NaN: it is the policy's own."""
+        ...
+
+    @property
     def least_exposure_h(self) -> float:
         """The hours of observation below which an hour bin gets the mean rate; 0: each bin has its own rate."""
         ...

@@ -13,7 +13,9 @@ from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
 class HistoryFeatures:
     """The features at t from a history and a group; `Features` documents the methods."""
 
-    __slots__ = ("_after_s", "_by_bin", "_demand", "_group", "_history", "changed", "least_exposure_h", "state", "t")
+    __slots__ = (
+        "_after_s", "_by_bin", "_demand", "_group", "_history", "changed", "least_exposure_h", "price", "state", "t",
+    )
 
     def __init__(
         self,
@@ -25,8 +27,10 @@ class HistoryFeatures:
         window_s: float = math.inf,
         least_exposure_h: float = 0.0,
         demand: CopyDemand | None = None,
+        price: float = math.nan,
     ) -> None:
         self.t = t
+        self.price = price
         self.state = state
         self.changed = changed
         self.least_exposure_h = least_exposure_h

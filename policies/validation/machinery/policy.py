@@ -1,5 +1,6 @@
 """The interface of a validation policy: a scalar function of features and parameters."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
@@ -52,10 +53,6 @@ class Policy(Protocol):
         """The target share of stale hits for which the price is controlled; 0: it is not."""
         ...
 
-    def at_price(self, price: float) -> "Policy":
-        """The policy with a price that the control of `stale_rate` has set."""
-        ...
-
     def verdict(
         self,
         history: History,
@@ -63,6 +60,7 @@ class Policy(Protocol):
         t: float,
         outcome: ContactOutcome | None = None,
         demand: CopyDemand | None = None,
+        price: float = math.nan,
     ) -> Verdict:
         """The verdict for a copy that is current at t >= t_0. Updates after t are not read.
 
@@ -73,6 +71,8 @@ class Policy(Protocol):
 
         `demand` is the requests for the copy up to t, that at t included; None counts as one request, at t. Only a
         policy that needs it reads it.
+
+        `price` is the one that the control of `stale_rate` has set; NaN: the policy's own.
         """
         ...
 
@@ -115,10 +115,6 @@ class Formula:
         """
         raise NotImplementedError
 
-    def at_price(self, price: float) -> "Formula":
-        """Return this policy with another price, above 0; only for a form that has a price."""
-        raise NotImplementedError
-
     def verdict(
         self,
         history: History,
@@ -126,12 +122,11 @@ class Formula:
         t: float,
         outcome: ContactOutcome | None = None,
         demand: CopyDemand | None = None,
+        price: float = math.nan,
     ) -> Verdict:
         """Return the verdict at t; see `Policy.verdict`."""
-        if outcome is None:
-            features = HistoryFeatures(history, group, t, demand=demand)
-        else:
-            features = HistoryFeatures(history, group, t, outcome.state, outcome.changed, demand=demand)
+        state, changed = (math.nan, False) if outcome is None else (outcome.state, outcome.changed)
+        features = HistoryFeatures(history, group, t, state, changed, demand=demand, price=price)
         return verdict_of(self, self.decide(features))
 
 

@@ -95,6 +95,9 @@ def _controlled(name: str, keys: Set[str]) -> type[Formula]:
 
 def go_together(name: str, key: str, other: str) -> bool:
     """Whether a policy of this name may have both of these parameters."""
+    if STALE_RATE in (key, other):  # it stands for a price
+        rest = {key, other} - {STALE_RATE}
+        return PRICE not in rest and go_together(name, PRICE, *(rest or {PRICE}))
     return any({key, other} <= _fields_by_key(form).keys() for form in forms_of(name))
 
 

@@ -63,4 +63,9 @@ class Price(NamedTuple):
         return priced_mass(self.price, requests, later_s, updates_per_s)
 
 
+def price_for(features: Features, own: float) -> Price:
+    """The price in force at a decision: that of the control of a stale rate, or else the policy's own."""
+    return Price(own if math.isnan(features.price) else features.price)
+
+
 type Tolerance = Mass | Price

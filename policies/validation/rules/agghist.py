@@ -9,7 +9,7 @@ from bestbefore.policies.validation.machinery.estimates import set_group_pattern
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_price, check_range
-from bestbefore.policies.validation.machinery.tolerance import PRICE, Mass, Price, Tolerance
+from bestbefore.policies.validation.machinery.tolerance import PRICE, Mass, Tolerance, price_for
 from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 
@@ -76,4 +76,4 @@ class PricedAggHist(Formula):
         check_range("segment_penalty", self.segment_penalty)
 
     def decide(self, features: Features) -> Decision:
-        return expires(agghist_expiry_s(features, Price(self.price), self.segment_penalty))
+        return expires(agghist_expiry_s(features, price_for(features, self.price), self.segment_penalty))

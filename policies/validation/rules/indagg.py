@@ -6,7 +6,7 @@ from typing import ClassVar
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_price, check_range
-from bestbefore.policies.validation.machinery.tolerance import PRICE, Mass, Price
+from bestbefore.policies.validation.machinery.tolerance import PRICE, Mass, price_for
 from bestbefore.policies.validation.machinery.verdict import Decision, expires_by
 from bestbefore.policies.validation.rules.agghist import AggHist, agghist_expiry_s
 from bestbefore.policies.validation.rules.indhist import IndHist, indhist_expiry_s
@@ -69,5 +69,5 @@ class PricedIndAgg(Formula):
 
     def decide(self, features: Features) -> Decision:
         if follows_group(features, self.threshold):
-            return expires_by(0, agghist_expiry_s(features, Price(self.price), 0.0))
-        return expires_by(1, indhist_expiry_s(features, Price(self.price)))
+            return expires_by(0, agghist_expiry_s(features, price_for(features, self.price), 0.0))
+        return expires_by(1, indhist_expiry_s(features, price_for(features, self.price)))

@@ -7,7 +7,7 @@ from bestbefore.policies.validation.machinery.estimates import set_own_rates
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_price, check_range
-from bestbefore.policies.validation.machinery.tolerance import PRICE, Mass, Price, Tolerance
+from bestbefore.policies.validation.machinery.tolerance import PRICE, Mass, Tolerance, price_for
 from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 
@@ -57,4 +57,4 @@ class PricedIndHist(Formula):
         check_price(self.price)
 
     def decide(self, features: Features) -> Decision:
-        return expires(indhist_expiry_s(features, Price(self.price)))
+        return expires(indhist_expiry_s(features, price_for(features, self.price)))

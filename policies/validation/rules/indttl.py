@@ -10,7 +10,7 @@ from bestbefore.policies.validation.machinery.estimates import expected_within
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_price, check_range
-from bestbefore.policies.validation.machinery.tolerance import PRICE, Mass, Price
+from bestbefore.policies.validation.machinery.tolerance import PRICE, Mass, price_for
 from bestbefore.policies.validation.machinery.verdict import Decision, expires_by
 from bestbefore.policies.validation.rules.indhist import IndHist, indhist_expiry_s
 from bestbefore.policies.validation.rules.ttl import Ttl, quiet_since_s, ttl_expiry_s
@@ -88,5 +88,5 @@ class PricedIndTtl(Formula):
 
     def decide(self, features: Features) -> Decision:
         if self.threshold < math.inf and in_burst(features, self.window_s, self.threshold):
-            return expires_by(0, Price(self.price).waning_passage_s(features, quiet_since_s(features)))
-        return expires_by(1, indhist_expiry_s(features, Price(self.price)))
+            return expires_by(0, price_for(features, self.price).waning_passage_s(features, quiet_since_s(features)))
+        return expires_by(1, indhist_expiry_s(features, price_for(features, self.price)))

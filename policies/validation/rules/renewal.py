@@ -23,7 +23,7 @@ from bestbefore.policies.units import BINS, HOUR_S
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_price, check_range
-from bestbefore.policies.validation.machinery.tolerance import PRICE, Mass, Price, Tolerance
+from bestbefore.policies.validation.machinery.tolerance import PRICE, Mass, Tolerance, price_for
 from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 FIRST_STEP_S = 60.0
@@ -149,7 +149,7 @@ class Renewal(Formula):
         check_price(self.price)
 
     def decide(self, features: Features) -> Decision:
-        return expires(renewal_expiry_s(features, Price(self.price)))
+        return expires(renewal_expiry_s(features, price_for(features, self.price)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import ClassVar
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_price, check_range
-from bestbefore.policies.validation.machinery.tolerance import PRICE, Mass, Price
+from bestbefore.policies.validation.machinery.tolerance import PRICE, Mass, price_for
 from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 LARGEST_THETA = 700.0
@@ -77,4 +77,4 @@ class PricedTtl(Formula):
         check_price(self.price)
 
     def decide(self, features: Features) -> Decision:
-        return expires(Price(self.price).waning_passage_s(features, quiet_since_s(features)))
+        return expires(price_for(features, self.price).waning_passage_s(features, quiet_since_s(features)))

@@ -51,7 +51,7 @@ def set_memory(rows: FloatArray, place: int, memory: UpdateMemory) -> None:
 def demand_in(rows: FloatArray, place: int) -> CopyDemand:
     """Return the demand in a row."""
     row = rows[place]
-    return CopyDemand(row[0], row[1], row[2], row[3], row[4], row[5])
+    return CopyDemand(row[0], row[1], row[2], row[3])
 
 
 def set_demand(rows: FloatArray, place: int, demand: CopyDemand) -> None:
@@ -63,7 +63,7 @@ def set_demand(rows: FloatArray, place: int, demand: CopyDemand) -> None:
 def demand_with(rows: FloatArray, place: int, t: float) -> CopyDemand:
     """Return the demand in a row with a further request, at t; a row without requests is zero."""
     before = demand_in(rows, place)
-    return requested(before, t) if before.requests > 0.0 else first_request(t)
+    return requested(before, t) if before.day_requests > 0.0 else first_request(t)
 
 
 def count_request(rows: FloatArray, place: int, t: float) -> CopyDemand:

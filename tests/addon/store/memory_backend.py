@@ -30,11 +30,11 @@ from bestbefore.addon.store.backend.unlinked import whole
 from bestbefore.addon.store.cache.clock_check import ClockState
 from bestbefore.addon.store.cache.gains import NO_COUNTS, total
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
+from bestbefore.addon.store.counts.copy_counts import CopyCounts, joined
 from bestbefore.addon.store.opening import HOT_MAX
 from bestbefore.addon.store.search_index import SearchIndex
 from bestbefore.addon.store.sites.keeper import KeptSite, SiteNews
 from bestbefore.addon.store.store import Store
-from bestbefore.policies.models.demand import CopyDemand, joined
 from bestbefore.policies.units import DAY_S
 from bestbefore.policies.validation.siblings.siblings import Siblings
 
@@ -94,7 +94,8 @@ class MemoryBackend:
         self._invalidated_s: dict[str, float] = {}
         self._tombstones: list[Tombstone] = []
         self._requests: Counter[str] = Counter()
-        self._demands: dict[CopyKey, CopyDemand] = {}
+        self._demands: dict[CopyKey, CopyCounts] = {}
+        self._stale: dict[str, dict[int, list[int]]] = {}
         self._clock_state: ClockState | None = None
         self._positions: dict[str, bytes] = {}
 
@@ -232,20 +233,30 @@ class MemoryBackend:
     async def tally(self, requests: Mapping[str, int]) -> None:
         self._requests.update(requests)
 
-    async def demand(self, key: CopyKey) -> CopyDemand | None:
+    async def demand(self, key: CopyKey) -> CopyCounts | None:
         return self._demands.get(key)
 
-    async def add_demand(self, demands: Mapping[CopyKey, CopyDemand]) -> None:
-        for key, demand in demands.items():
+    async def add_demand(self, counts: Mapping[CopyKey, CopyCounts]) -> None:
+        for key, demand in counts.items():
             known = self._demands.get(key)
-            is_valid = known is not None and known.at_s <= self._clock.now() + CLOCK_SKEW_S
+            is_valid = known is not None and known.demand.at_s <= self._clock.now() + CLOCK_SKEW_S
             self._demands[key] = joined(known, demand) if known is not None and is_valid else demand
             of_url = [one for one in self._demands if one.url == key.url]
             if len(of_url) > VARIANTS_KEPT:
-                del self._demands[min(of_url, key=lambda one: self._demands[one].at_s)]
+                del self._demands[min(of_url, key=lambda one: self._demands[one].demand.at_s)]
 
     async def forget_demand(self, matches: Callable[[str], bool]) -> None:
         self._demands = {key: demand for key, demand in self._demands.items() if not matches(key.url)}
+
+    async def stale_sums(self, group: str) -> Mapping[int, Sequence[int]]:
+        return self._stale.get(group, {})
+
+    async def add_stale_sums(self, sums: Mapping[str, Mapping[int, Sequence[int]]]) -> None:
+        for group, of_periods in sums.items():
+            kept = self._stale.setdefault(group, {})
+            for period, amounts in of_periods.items():
+                before = kept.get(period, [0] * len(amounts))
+                kept[period] = [a + b for a, b in zip(before, amounts, strict=True)]
 
     async def top(self, n: int) -> list[tuple[str, int]]:
         return sorted(self._requests.items(), key=lambda pair: (-pair[1], pair[0]))[:n]

@@ -44,8 +44,8 @@ def test_on_random_histories(
         seen = first_after(known.objects.times_s, first, last, t)
         counted = first_after(known.objects.times_s, first, seen, t - history_window_s)
         packed = CompleteFeatures(
-            t, math.nan, False, 0.0, ByBin.of_lists(), known, owner, known.group_of[object_], first, counted, seen,
-            last, t - history_window_s, asked,
+            t, math.nan, False, math.nan, 0.0, ByBin.of_lists(), known, owner, known.group_of[object_], first, counted,
+            seen, last, t - history_window_s, asked,
         )
         history, group = complete.contact(name, t)
         plain = HistoryFeatures(history, group, t, window_s=history_window_s, demand=asked)

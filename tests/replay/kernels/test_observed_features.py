@@ -45,7 +45,7 @@ def test_on_random_contacts(
         after_s, owner = t - history_window_s, truth.owner_of[object_]
         keep_after(learnt.window, learnt.updates, owner, after_s)
         filled = ObservedFeatures(
-            t, math.nan, False, 0.0, ByBin.of_lists(), learnt, object_, owner, truth.group_of[object_], after_s,
-            first_request(t),
+            t, math.nan, False, math.nan, 0.0, ByBin.of_lists(), learnt, object_, owner, truth.group_of[object_],
+            after_s, first_request(t),
         )
         assert_same_features(filled, HistoryFeatures(history, group, t, window_s=history_window_s), window_s)

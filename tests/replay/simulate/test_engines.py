@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,7 @@ class Hasty:
         t: float,
         outcome: ContactOutcome | None = None,
         demand: CopyDemand | None = None,
+        price: float = math.nan,
     ) -> Verdict:
         return Verdict(t + 15.0, "fixed")
 

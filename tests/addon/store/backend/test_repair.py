@@ -15,6 +15,7 @@ from bestbefore.addon.store.backend.keys import _TYPES, OBJECT_KINDS, PART_KINDS
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.plan import Plan
+from bestbefore.policies.validation.machinery.control import CopyControl
 
 URL, GONE, OTHER = "http://www.example.org/a", "http://www.example.org/gone", "http://b.example.com/"
 DICTIONARY = "https://www.example.org/dictionary"
@@ -66,7 +67,7 @@ async def live(store, copy_of, at_s, *, puts=True):
         if puts:
             store.put(copy_of(url, b"hello"), b"hello")
         store.requested(url)
-        store.demand.count(copy_of(url, b"hello"), at_s)
+        store.demand.count(copy_of(url, b"hello").controlled(CopyControl(1e-5, 0), url), at_s)
         store.sites.contact(copy_of(url), SiteContact(at_s, at_s + 1.0))
         store.planning.want(url, "")
         assert (await store.planning.take(url, at_s, "me", 60.0, 0.001)) is not None
@@ -90,7 +91,8 @@ async def live(store, copy_of, at_s, *, puts=True):
     assert await store.planning.demand() is not None
     store.drop(GONE)
     assert await store.flush()
-    assert (await store.demand.of(copy_of(URL, b"hello"))).at_s == at_s
+    assert (await store.demand.of(copy_of(URL, b"hello"))).demand.at_s == at_s
+    assert sum(map(sum, (await store.stale.of(URL, at_s)))) > 0
     await store._sweep.once()
     store.regroup()
     counts = await store.group("all", lambda host: True)

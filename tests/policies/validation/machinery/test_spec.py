@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.baselines.never import Never
 from bestbefore.policies.validation.baselines.squid import Squid
 from bestbefore.policies.validation.machinery import spec
@@ -13,6 +14,7 @@ from bestbefore.policies.validation.machinery.policy import Formula, Policy
 from bestbefore.policies.validation.machinery.spec import (
     Value,
     form_with,
+    go_together,
     make_policy,
     params,
     parse_duration,
@@ -23,7 +25,7 @@ from bestbefore.policies.validation.rules.agghist import AggHist
 from bestbefore.policies.validation.rules.indagg import IndAgg
 from bestbefore.policies.validation.rules.indhist import IndHist
 from bestbefore.policies.validation.rules.indttl import IndTtl, PricedIndTtl
-from bestbefore.policies.validation.rules.ttl import PricedTtl, Ttl
+from bestbefore.policies.validation.rules.ttl import Ttl
 from bestbefore.policies.validation.table import POLICIES, forms_of
 
 
@@ -177,5 +179,21 @@ def test_a_stale_rate_controls_the_price_of_the_form_that_has_one() -> None:
     assert policy == Bounded(PricedIndTtl(window_s=3600.0), max_ttl_s=86400.0, stale_rate=0.05)
     assert "price" not in params(policy)
     assert parse_spec(spec_text("indttl", params(policy))) == policy
-    assert policy.at_price(2.0) == Bounded(PricedIndTtl(2.0, 3600.0), max_ttl_s=86400.0)
-    assert parse_spec("ttl:stale_rate=0.1").at_price(2.0) == Bounded(PricedTtl(2.0), max_ttl_s=86400.0)
+    history = History.of([0.0, 1000.0], 0.0)
+    controlled, priced = parse_spec("indttl:stale_rate=5%"), parse_spec("indttl:price=0.01,max_ttl=1d")
+    assert controlled.verdict(history, None, 1e6, price=0.01) == priced.verdict(history, None, 1e6)
+    assert controlled.verdict(history, None, 1e6, price=1e-6).expiry_s == 1e6 + 86400.0, "no lifetime is longer"
+
+
+@pytest.mark.parametrize(
+    ("name", "keys", "together"),
+    [
+        ("indttl", ("stale_rate", "window"), True),
+        ("indttl", ("price", "stale_rate"), False),
+        ("indttl", ("stale_rate", "theta"), False),
+        ("renewal", ("stale_rate", "stale_rate"), True),
+        ("fixed", ("stale_rate", "interval"), False),
+    ],
+)
+def test_a_stale_rate_goes_with_what_a_price_goes_with(name: str, keys: tuple[str, str], together: bool) -> None:
+    assert go_together(name, *keys) is together

@@ -25,7 +25,7 @@ def test_each_client_has_its_own_requests_and_those_for_other_copies_are_left_ou
     # codes: object * 2 + client; the stream of b and x has had no request
     rows = earlier_demand(EARLIER, Cache.CLIENT, np.array([0, 2]))
     assert demand_in(rows, 0) == requested(first_request(10.0), 30.0)
-    assert demand_in(rows, 1).requests == 0.0
+    assert demand_in(rows, 1).day_requests == 0.0
 
 
 def test_without_earlier_requests_there_is_no_demand() -> None:

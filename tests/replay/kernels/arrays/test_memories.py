@@ -22,7 +22,7 @@ def test_a_row_holds_a_memory_or_a_demand() -> None:
     set_demand(demands, 1, demand)
     assert memory_in(memories, 1) == memory
     assert demand_in(demands, 1) == demand
-    assert demand_in(demands, 0).requests == 0.0
+    assert demand_in(demands, 0).day_requests == 0.0
 
 
 def test_each_owner_has_the_memory_at_the_start_and_after_each_update() -> None:

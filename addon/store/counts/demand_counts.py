@@ -1,13 +1,12 @@
 """The demand for copies: the requests for each, counted in process, and added to the store in batches.
 
 A hit only adds an entry to a list. Decayed counts can be added, so each process adds what it has counted since its last
-batch, and the sum in the store is the demand at all proxies.
+batch, and the sum in the store is the demand at all proxies. Where a price is controlled, the stale hits that are
+predicted are counted with the requests.
 """
 
 import asyncio
 from collections.abc import Callable
-
-from cachetools import LRUCache
 
 from bestbefore.addon.engine.learning import CLOCK_SKEW_S
 from bestbefore.addon.rfc9111.copy import Copy
@@ -15,7 +14,9 @@ from bestbefore.addon.store.backend.interface import Backend
 from bestbefore.addon.store.backend.keys import CopyKey
 from bestbefore.addon.store.cache.faults import Faults, short, write_each
 from bestbefore.addon.store.cache.link import Link
-from bestbefore.policies.models.demand import BURST_GAP_S, CopyDemand, first_request, joined, requested
+from bestbefore.addon.store.counts.copy_counts import CopyCounts, joined
+from bestbefore.addon.store.counts.stale_counts import StaleCounts
+from bestbefore.policies.models.demand import first_request, requested
 
 WRITTEN_EVERY_S = 5.0
 """How often a batch is written while requests go on, s: each copy in it costs a script."""
@@ -23,14 +24,14 @@ MAX_WAITING = 50_000
 """For how many copies requests may be pending; beyond it only theirs are counted."""
 AT_ONCE = 1000
 """How many requests are counted at once."""
-REMEMBERED = 50_000
-"""Of how many copies the time of the last request is remembered, to tell the bursts in which requests come."""
 
 
 class DemandCounts:
     """The pending requests by copy. A batch whose reply is lost is written again, and so counts twice."""
 
-    def __init__(self, link: Link, faults: Faults, monotonic: Callable[[], float]) -> None:
+    def __init__(self, link: Link, faults: Faults, monotonic: Callable[[], float], stale: StaleCounts) -> None:
+        """`stale` gets the hits of copies under control."""
+        self._stale = stale
         self._link = link
         self._monotonic = monotonic
         self._due_s = 0.0
@@ -38,9 +39,7 @@ class DemandCounts:
         self._faults = faults
         self._uncounted: list[tuple[Copy, float]] = []
         """The latest requests, which are counted `AT_ONCE`."""
-        self._pending: dict[CopyKey, CopyDemand] = {}
-        self._last_s: LRUCache[CopyKey, float] = LRUCache(REMEMBERED)
-        """When a copy that is in no pending entry was requested last."""
+        self._pending: dict[CopyKey, CopyCounts] = {}
         self._batches = 0
         """The number of batches begun."""
         self._written = asyncio.Event()
@@ -48,10 +47,15 @@ class DemandCounts:
         self._written.set()
 
     def count(self, copy: Copy, t: float) -> None:
-        """Count a request for a copy at t."""
+        """Count a hit of a copy at t."""
         self._uncounted.append((copy, t))
         if len(self._uncounted) >= AT_ONCE:
             self._count()
+
+    def count_contact(self, copy: Copy, t: float) -> None:
+        """Count a request at t that led to a contact, which stored or validated the copy."""
+        self._count()
+        self.count_requests(CopyKey.of(copy), [t])
 
     def _count(self) -> None:
         uncounted, self._uncounted = self._uncounted, []
@@ -59,25 +63,22 @@ class DemandCounts:
         for copy, t in uncounted:
             of_copies.setdefault(id(copy), (copy, []))[1].append(t)
         for copy, times_s in of_copies.values():
-            self.count_requests(CopyKey.of(copy), times_s)
+            predicted = self._stale.count_hits(copy, times_s)
+            self.count_requests(CopyKey.of(copy), times_s, 0.0 if copy.control is None else copy.current_s, predicted)
 
-    def count_requests(self, key: CopyKey, times_s: list[float]) -> None:
-        """Count requests for a copy, in order of time."""
-        demand = self._pending.get(key)
-        if demand is None and len(self._pending) >= MAX_WAITING:
+    def count_requests(self, key: CopyKey, times_s: list[float], contact_s: float = 0.0, predicted: int = 0) -> None:
+        """Count requests for a copy, in order of time, and the stale hits predicted for it since its last contact."""
+        before = self._pending.get(key)
+        if before is None and len(self._pending) >= MAX_WAITING:
             return
+        demand = None if before is None else before.demand
         for t in times_s:
-            if demand is not None:
-                demand = requested(demand, max(t, demand.at_s))
-                continue
-            demand = first_request(t)
-            if t - self._last_s.get(key, -BURST_GAP_S) <= BURST_GAP_S:
-                demand = demand._replace(bursts=0.0)
+            demand = first_request(t) if demand is None else requested(demand, max(t, demand.at_s))
         if demand is not None:
-            self._pending[key] = demand
+            self._pending[key] = (before or CopyCounts(demand)).with_hits(demand, contact_s, predicted)
 
-    async def of(self, copy: Copy) -> CopyDemand:
-        """Return the demand for a copy, at all proxies; while the store is down, what is pending here."""
+    async def of(self, copy: Copy) -> CopyCounts:
+        """Return the counts of a copy, at all proxies; while the store is down, what is pending here."""
         key = CopyKey.of(copy)
         while True:
             await self._written.wait()
@@ -88,8 +89,8 @@ class DemandCounts:
         self._count()
         pending = self._pending.get(key)
         if stored is None or pending is None:
-            return pending or stored or first_request(copy.response_time_s)
-        is_ahead = stored.at_s > pending.at_s + CLOCK_SKEW_S  # the clock was ahead when it was written
+            return pending or stored or CopyCounts(first_request(copy.response_time_s))
+        is_ahead = stored.demand.at_s > pending.demand.at_s + CLOCK_SKEW_S  # the clock was ahead when it was written
         return pending if is_ahead else joined(stored, pending)
 
     def forget(self, matches: Callable[[str], bool]) -> None:
@@ -122,8 +123,6 @@ class DemandCounts:
         self._batches += 1
         self._written.clear()
         try:
-            for key, demand in batch.items():
-                self._last_s[key] = demand.at_s
             for (key, _), error in await write_each(list(batch.items()), lambda part: backend.add_demand(dict(part))):
                 self._faults.add("demand", f"the demand for {short(key.url)} cannot be written to the store: {error}")
         except BaseException:
