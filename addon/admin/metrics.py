@@ -59,6 +59,7 @@ class Metrics:
         feeds = counter("feed_responses", "Answers that were feeds, by what was sent to the client.", "sent")
         spared = counter("feed_saved_bytes", "Content of feeds not sent: the client had it.", "sent")
         self._feeds = {sent: (feeds.labels(sent), spared.labels(sent)) for sent in ("full", "delta", "not-modified")}
+        self._signals = counter("signals", "Signals of changes of objects, by what became of them.", "kind", "result")
         self.tunnelled_hosts = counter(
             "tunnelled_hosts", "Hosts tunnelled for an hour for a client that refuses our certificate."
         )
@@ -109,6 +110,10 @@ class Metrics:
             answers, spared = self._feeds[answered.feed]
             answers.inc()
             spared.inc(answered.spared_bytes)
+
+    def signalled(self, kind: str, result: str) -> None:
+        """Count what became of a signal."""
+        self._signals.labels(kind, result).inc()
 
     def refused(self, kind: str) -> None:
         """Count a connection or request that was refused at a limit."""

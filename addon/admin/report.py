@@ -192,6 +192,21 @@ class PlannedFetch:
 
 
 @dataclass(frozen=True, slots=True)
+class SignalReport:
+    """How often signals of one kind from the site of an object were right."""
+
+    kind: str
+    precision: float
+    """The estimated probability that an object has changed after a signal."""
+    recall: float
+    """The estimated probability that a change is announced."""
+    judged: int
+    """How many signals and unannounced changes these rest on."""
+    dropped: bool
+    """Whether they are ignored, as they are wrong too often."""
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectReport:
     """The report on an object: its rule, history and copies."""
 
@@ -216,6 +231,8 @@ class ObjectReport:
     """None: the policy has no memory, or there is no history."""
     parts: tuple[PartsReport, ...] = ()
     """The parts received last first; none that a later complete response has made useless."""
+    signals: tuple[SignalReport, ...] = ()
+    """By kind; of those that contacts have judged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from bestbefore.addon.admin.report import (
     PartsReport,
     PlannedFetch,
     RateReport,
+    SignalReport,
     UpdateReport,
     VariantReport,
 )
@@ -66,6 +67,7 @@ def object_text(report: ObjectReport) -> str:
     for number, variant in enumerate(report.variants, 1):
         lines += _variant_lines(number, variant, report)
     lines += [f"  parts       {_parts(parts)}" for parts in report.parts]
+    lines += [f"  signals     {_signals(signals)}" for signals in report.signals]
     return "\n".join(lines) + "\n"
 
 
@@ -80,6 +82,14 @@ def list_text(objects: Sequence[ListedObject], now_s: float) -> str:
         for listed in objects
     )
     return "\n".join(lines) + "\n"
+
+
+def _signals(signals: SignalReport) -> str:
+    ignored = "; ignored, as they are wrong too often" if signals.dropped else ""
+    return (
+        f"of {signals.kind}: precision {signals.precision:.2f}, recall {signals.recall:.2f}, "
+        f"by {signals.judged} judged at its site{ignored}"
+    )
 
 
 def _next_check(next_check_s: float | None, now_s: float) -> str:

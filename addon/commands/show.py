@@ -3,17 +3,25 @@
 import asyncio
 import difflib
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
 
-from bestbefore.addon.admin.report import ListedObject, ObjectReport, PlannedFetch, listed_object, object_report
+from bestbefore.addon.admin.report import (
+    ListedObject,
+    ObjectReport,
+    PlannedFetch,
+    SignalReport,
+    listed_object,
+    object_report,
+)
 from bestbefore.addon.admin.sanitize import plain_word
 from bestbefore.addon.admin.show import list_text, object_text
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.commands.store_options import config_and_clock, open_configured_store, store_options
 from bestbefore.addon.config.load import Config
+from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.hub.show import channel_text
 from bestbefore.addon.hub.wire.channel import SiteChannel, sites
@@ -119,7 +127,18 @@ class _View:
         cache_group = "" if record is None else record.cache_group
         group = await self._evaluator.group(target.host, rule, cache_group) if Needs.GROUP in needs else None
         demands = [(await self._store.demand.of(copy)).demand for copy in copies] if rule.counts_demand else ()
-        return object_report(url, record, copies, rule, self.now_s, planned, parts, group, demands)
+        report = object_report(url, record, copies, rule, self.now_s, planned, parts, group, demands)
+        return replace(report, signals=await self._signals(target))
+
+    async def _signals(self, target: Target) -> tuple[SignalReport, ...]:
+        site, known = registrable_domain(target.host), await self._store.signal_counts.read()
+        return tuple(
+            SignalReport(
+                source.kind, seen.precision, seen.recall, round(seen.right + seen.wrong + seen.missed), seen.is_dropped
+            )
+            for source, seen in sorted(known.items())
+            if source.site == site
+        )
 
     async def _planned(self, url: str) -> PlannedFetch | None:
         plan = await outlook(self._store, self.now_s, most=1, url=url)

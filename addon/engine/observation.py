@@ -67,6 +67,8 @@ class Observation:
     """The items, if the content is a feed."""
     delivery: Delivery | None = None
     """The client to which it was sent, if the response had no validator."""
+    announced_s: float | None = None
+    """When the object has changed, by a signal since the last observation; None if there was none with a time."""
     cache_group: str = ""
     """The group of copies in which the object is counted (`copy.groups`); empty: it is counted with its host."""
 
@@ -114,6 +116,8 @@ def site_contact(before: VariantState | None, observation: Observation) -> SiteC
 def _dated(before: VariantState, observation: Observation, modified_s: float | None) -> Update:
     """Return the update between two observations: at the Last-Modified if that is plausible, else within the interval.
 
+    Without Last-Modified at the time that a signal has announced, if it lies between them.
+
     As Last-Modified counts whole seconds, it may be up to a second before the last contact. It is implausible if it is
     in the future, not later than the one before, or older than the last contact.
     """
@@ -125,4 +129,7 @@ def _dated(before: VariantState, observation: Observation, modified_s: float | N
         and (previous_s is None or modified_s > previous_s)
     ):
         return Update(modified_s, modified_s)
+    announced_s = observation.announced_s
+    if modified_s is None and announced_s is not None and before.t_s < announced_s <= observation.t_s:
+        return Update(announced_s, announced_s)
     return Update(before.t_s, observation.t_s)

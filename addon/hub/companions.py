@@ -36,6 +36,14 @@ class Companions(Companion):
         for one in self._companions:
             one.note_contact(url)
 
+    def signalled(self, url: str, at_s: float | None, kind: str) -> None:
+        for one in self._companions:
+            one.signalled(url, at_s, kind)
+
+    def pushed_until(self, url: str, until_s: float) -> None:
+        for one in self._companions:
+            one.pushed_until(url, until_s)
+
     async def close(self) -> None:
         for one in reversed(self._companions):
             await one.close()

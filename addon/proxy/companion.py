@@ -23,5 +23,14 @@ class Companion:
     def note_contact(self, url: str) -> None:
         """Record that an origin was contacted for an object, and what that showed is stored."""
 
+    def signalled(self, url: str, at_s: float | None, kind: str) -> None:
+        """Record that an origin has announced a change of an object, at this time if it is known.
+
+        `kind`: what announced it, as a label of metrics.
+        """
+
+    def pushed_until(self, url: str, until_s: float) -> None:
+        """Record until when the changes of an object are pushed, policy time; 0: they are not any more."""
+
     async def close(self) -> None:
         """Stop. The store and the origin client are still open."""

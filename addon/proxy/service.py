@@ -31,9 +31,11 @@ from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.pages.ca_bundle import write_ca_bundle
 from bestbefore.addon.proxy.recording import Recording
+from bestbefore.addon.proxy.signals.signals import Signals
 from bestbefore.addon.proxy.state import WorkerState
 from bestbefore.addon.proxy.tunnels.interception import Interception
 from bestbefore.addon.proxy.tunnels.listing import TunnelListing
+from bestbefore.addon.store.backend.interface import Tombstone
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.traffic.files import TrafficFiles
 from bestbefore.addon.traffic.log import TrafficLog, client_names
@@ -150,7 +152,7 @@ class Service:
             files_max=settings.files_max,
             hot_max=settings.hot_max,
             keep_s=settings.keep,
-            forgotten=self._traffic.forget,
+            forgotten=self._forget,
         )
         self._closing.push_async_callback(self.store.close)
         self._tunnel_listing.poll()
@@ -177,6 +179,7 @@ class Service:
         self.metrics.in_flight_bytes.set_function(lambda: budget.used_bytes)
         self.metrics.in_flight_file_bytes.set_function(lambda: budget.file_bytes)
         self.metrics.requests_in_progress.set_function(lambda: admission.exchanges)
+        self.signals = Signals(self.clock, self.store, self._companion.signalled, self.metrics.signalled)
         self.exchanges = Exchanges(
             self.clock,
             self.store,
@@ -191,6 +194,7 @@ class Service:
             lambda: self._companion.counts_demand,
             self.gate.credentials_of,
             self.gate.user_of,
+            signals=self.signals,
         )
         self._closing.push_async_callback(self.exchanges.close)
         self.gateway = LiveGateway(
@@ -220,6 +224,7 @@ class Service:
         for work in (
             self._reload(),
             self.recording.log_summaries(),
+            self.signals.keep(),
             release_free_regularly(lambda: admission.exchanges == 0),
         ):
             task = asyncio.create_task(work)
@@ -302,6 +307,12 @@ class Service:
     def site(self) -> Site:
         """The settings of the whole proxy on which decisions depend."""
         return self.exchanges.site
+
+    def _forget(self, tombstone: Tombstone) -> None:
+        """Forget what is kept outside the store of the objects of a tombstone."""
+        self._traffic.forget(tombstone)
+        if self.ready:  # else nothing was read yet
+            self.signals.forget(tombstone)
 
     def _drop_all(self, urls: Sequence[str]) -> None:
         """Remove the copies of objects whose stored responses may belong to other requests."""

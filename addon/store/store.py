@@ -30,6 +30,7 @@ from bestbefore.addon.store.counts.demand_counts import DemandCounts
 from bestbefore.addon.store.counts.stale_counts import StaleCounts
 from bestbefore.addon.store.invalidation import Invalidation
 from bestbefore.addon.store.positions import Positions
+from bestbefore.addon.store.signal_counts import SignalCounts
 from bestbefore.addon.store.sites.sites import Sites
 from bestbefore.addon.store_status import StoreStatus
 
@@ -90,6 +91,7 @@ class Store:
             forgotten,
         )
         self.positions = Positions(self._link)
+        self.signal_counts = SignalCounts(self._link)
         self.planning = Planning(self._link, clock, self._notices, faults)
         counts = (self._requests, self.planning.wants, self.demand, self.stale)
         self._parts = parts = (self._tombstones, self._histories, self._copies, self.sites, *counts)

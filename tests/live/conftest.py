@@ -102,12 +102,17 @@ class Proxy:
 
     def metric(self, name: str) -> float:
         """A metric, with its labels if it has any, from the admin address."""
+        found = re.search(rf"^{re.escape(name)} (\S+)$", self.metrics(), re.MULTILINE)
+        assert found is not None, name
+        return float(found[1])
+
+    def metrics(self) -> str:
+        """All metrics, from the admin address."""
         where = re.search(r"metrics +(http://\S+)", self.greeting)
         assert where is not None, self.greeting
         with urlopen(where[1], timeout=PATIENCE_S) as answer:
-            found = re.search(rf"^{re.escape(name)} (\S+)$", answer.read().decode(), re.MULTILINE)
-        assert found is not None, name
-        return float(found[1])
+            exposition: str = answer.read().decode()
+        return exposition
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ from bestbefore.addon.proxy.feeds.feed_answers import as_copy_of_feed, listing_o
 from bestbefore.addon.proxy.feeds.feeds import FeedReader, begins_feed
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
 from bestbefore.addon.proxy.partial.stored_parts import StoredParts
+from bestbefore.addon.proxy.signals.signals import Signals
+from bestbefore.addon.proxy.signals.sitemaps import read_listing
 from bestbefore.addon.rfc9111.caching.reuse import expiry
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Request
@@ -71,6 +73,7 @@ class AnswerCollector:
     feeds: FeedReader
     budget: Budget
     parts: StoredParts
+    signals: Signals
 
     async def collect(
         self, contact: Contact, fetched: Fetched, chunks: AsyncGenerator[bytes], relay: Relay, spool: Spool
@@ -168,6 +171,8 @@ class AnswerCollector:
         document = None if collected is None or is_part else await self.feeds.read(copy.head, collected)
         if document is not None:
             copy = as_copy_of_feed(copy, document, rule)
+        elif collected is not None and stored is not None and not is_part:
+            await self._take_sitemap(contact, copy, collected)
         listing = None if document is None else listing_of(copy, document)
         observation = observed(request, copy, digest, rule, relay.reported, listing, relay.delivery)
         teaches = shows_object(copy.head.status) and (copy.has_validator or not is_part)
@@ -197,6 +202,14 @@ class AnswerCollector:
             self.store.put(evaluated, await for_store(collected))
         _, context.record.ttl_s = next_decision(request, evaluated, rule, self.clock.now())
         return Completed(evaluated, stored=True)
+
+    async def _take_sitemap(self, contact: Contact, copy: Copy, content: Collected) -> None:
+        """Take the signals of a sitemap, unless its response is for one client or one Cookie."""
+        if copy.client or copy.personal or copy.fetched_with_cookie or copy.fetched_with_authorization:
+            return
+        listed = await read_listing(copy.head, content)
+        if listed is not None:
+            contact.background.spawn(self.signals.listed(copy.url, *listed, copy.current_s))
 
     def _as_learnt(self, contact: Contact, relay: Relay, learnt: RecordChange, copy: Copy | None) -> Copy | None:
         """Return the copy of a response without validator as it is stored; None if more must be learnt first.
@@ -230,7 +243,9 @@ class AnswerCollector:
 
     async def learn(self, observation: Observation, context: RequestContext, copy: Copy) -> RecordChange:
         """Record what a contact has shown of the object; `copy` is made from its response, or confirmed by it."""
+        observation = replace(observation, announced_s=self.signals.book.announced_s(observation.url))
         learnt = context.learnt = await self.store.learn(observation)
+        self.signals.contacted(observation.url, learnt)
         if learnt.site is not None:
             self.active.site.contacted(context.request, copy, learnt.site)
         context.record.update = bool(learnt.new_updates_s) and learnt.changed is True

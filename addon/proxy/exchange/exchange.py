@@ -43,6 +43,7 @@ from bestbefore.addon.proxy.feeds.feeds import FeedReader
 from bestbefore.addon.proxy.origin.contact import OriginError, Source
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.partial.stored_parts import StoredParts
+from bestbefore.addon.proxy.signals.signals import Signals
 from bestbefore.addon.rfc9111.caching.personal import client_hash
 from bestbefore.addon.rfc9111.caching.reuse import Reuse
 from bestbefore.addon.rfc9111.conditional.parts import as_complete, partition_of
@@ -99,6 +100,7 @@ class Exchanges:
         proxy_credentials: Callable[[Client, Fields], str] = lambda _client, _fields: "",
         proxy_user: Callable[[Client, Fields], str] = lambda _client, _fields: "",
         evaluator: ExpiryEvaluator | None = None,
+        signals: Signals | None = None,
     ) -> None:
         """`budget` bounds the content in flight; None: no bound. `evaluator`: None: one for these rules.
 
@@ -120,7 +122,8 @@ class Exchanges:
         budget = budget or Budget()
         self._stored = StoredContent(store, budget)
         self._parts = StoredParts(store, self._stored, budget)
-        collector = AnswerCollector(clock, store, self._evaluator, self._active, feeds, budget, self._parts)
+        signals = signals or Signals(clock, store)
+        collector = AnswerCollector(clock, store, self._evaluator, self._active, feeds, budget, self._parts, signals)
         contacts = Contacts(
             clock,
             store,

@@ -1,0 +1,113 @@
+"""Parses sitemaps and sitemap indexes (sitemaps.org 0.9): the pages that a site lists, and when each changed last.
+
+They are parsed as a stream, so that memory is bounded by what is kept of the entries; a document type ends the parsing.
+"""
+
+import re
+from typing import NamedTuple
+from xml.parsers import expat
+
+from bestbefore.addon.feeds.characters import as_utf8
+from bestbefore.addon.feeds.times import parse_time
+
+MAX_BYTES = 50 << 20
+"""The largest sitemap, decoded (sitemaps.org)."""
+MAX_ENTRIES = 50_000
+"""The most entries of a sitemap (sitemaps.org); the others are ignored."""
+_LONGEST_URL = 2048
+_CHUNK_BYTES = 1 << 20
+_DAY_S = 86_400.0
+_EAST_S, _WEST_S = 14 * 3600.0, 12 * 3600.0
+"""The time zones farthest from Greenwich: a date without a time is a day in one of these or between them."""
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_ROOT = re.compile(rb"<(?:[A-Za-z_][\w.-]*:)?(urlset|sitemapindex)[\s>]")
+
+
+class ListedPage(NamedTuple):
+    """A page that a sitemap lists, or a sitemap that an index lists."""
+
+    url: str
+    after_s: float
+    by_s: float
+    """It changed last in (after_s, by_s]; both are equal if the time is known."""
+
+
+class _IsNoSitemapError(Exception):
+    """The document has a document type, or another root."""
+
+
+def looks_like_sitemap(start: bytes) -> bool:
+    """Whether a document with this start may be a sitemap or an index of sitemaps."""
+    return _ROOT.search(as_utf8(start)[:4096]) is not None
+
+
+def read_sitemap(body: bytes) -> tuple[ListedPage, ...] | None:
+    """Return the entries with a time, at most `MAX_ENTRIES`; None if the document is no sitemap.
+
+    Of one that is not well-formed, the entries before the error.
+    """
+    if len(body) > MAX_BYTES or not looks_like_sitemap(body[:4096]):
+        return None
+    finder = _Finder()
+    try:
+        for at in range(0, len(body), _CHUNK_BYTES):
+            finder.parser.Parse(body[at : at + _CHUNK_BYTES], at + _CHUNK_BYTES >= len(body))
+            if finder.n >= MAX_ENTRIES:
+                break
+    except _IsNoSitemapError:
+        return None
+    except (expat.ExpatError, LookupError, ValueError):
+        pass
+    return tuple(finder.entries)
+
+
+class _Finder:
+    """Finds the entries while expat parses a document."""
+
+    def __init__(self) -> None:
+        self.entries: list[ListedPage] = []
+        self.n = 0
+        self._path: list[str] = []
+        self._texts: dict[str, str] = {}
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self._on_start
+        self.parser.EndElementHandler = self._on_end
+        self.parser.CharacterDataHandler = self._on_text
+        self.parser.StartDoctypeDeclHandler = self._on_doctype
+
+    def _on_doctype(self, *_: object) -> None:
+        raise _IsNoSitemapError
+
+    def _on_start(self, name: str, _: dict[str, str]) -> None:
+        local = name.rpartition(":")[2].lower()
+        if not self._path and local not in ("urlset", "sitemapindex"):
+            raise _IsNoSitemapError
+        self._path.append(local)
+        if len(self._path) == 2:
+            self._texts = {}
+
+    def _on_text(self, text: str) -> None:
+        if len(self._path) == 3 and self._path[2] in ("loc", "lastmod"):
+            known = self._texts.get(self._path[2], "")
+            if len(known) <= _LONGEST_URL:
+                self._texts[self._path[2]] = known + text
+
+    def _on_end(self, _: str) -> None:
+        if len(self._path) == 2 and self._path[1] in ("url", "sitemap") and self.n < MAX_ENTRIES:
+            self.n += 1
+            url = self._texts.get("loc", "").strip()
+            changed = _when(self._texts.get("lastmod", "").strip())
+            if url and len(url) <= _LONGEST_URL and changed is not None:
+                self.entries.append(ListedPage(url, *changed))
+        self._path.pop()
+
+
+def _when(lastmod: str) -> tuple[float, float] | None:
+    """Return the interval of a lastmod; a date without a time is a whole day, in any time zone."""
+    time_s = parse_time(lastmod)
+    if time_s is None:
+        return None
+    if _DATE.fullmatch(lastmod):
+        return time_s - _EAST_S, time_s + _DAY_S + _WEST_S
+    return time_s, time_s

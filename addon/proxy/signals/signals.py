@@ -1,0 +1,130 @@
+"""What follows from signals: copies are validated early, and prefetching is told; contacts judge them."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from cachetools import LRUCache
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.learning import RecordChange
+from bestbefore.addon.engine.signals.evidence import SignalEvidence, SignalSource
+from bestbefore.addon.engine.signals.listed import ListedPages, says_changed
+from bestbefore.addon.feeds.sitemap import ListedPage
+from bestbefore.addon.proxy.signals.pending import SignalBook
+from bestbefore.addon.rfc9111.message import Target
+from bestbefore.addon.store.backend.interface import Tombstone
+from bestbefore.addon.store.backend.keys import host_of
+from bestbefore.addon.store.cache.tombstones import matcher_of
+from bestbefore.addon.store.store import Store
+
+SITEMAP = "sitemap"
+REASON = "signal"
+"""The reason of an expiry that a signal has advanced."""
+PAGES_KEPT = 500_000
+"""How many pages of sitemaps are remembered (24 bytes each), in those read last."""
+WRITE_INTERVAL_S = 60.0
+"""How often the evidence is written to the store and read from it, in real seconds."""
+
+
+@dataclass(slots=True, eq=False)
+class Signals:
+    """The signals of all origins, at one worker."""
+
+    clock: Clock
+    store: Store
+    on_believed: Callable[[str, float | None, str], object] = lambda _url, _at_s, _kind: None
+    """Called with each signal that is believed: URL, time of the update if known, kind."""
+    on_signal: Callable[[str, str], object] = lambda _kind, _result: None
+    """Called with kind and what became of each signal, as labels of metrics."""
+    book: SignalBook = field(default_factory=SignalBook)
+    _listed: LRUCache[str, ListedPages] = field(init=False)
+    """By the URL of the sitemap."""
+    _gone: set[str] = field(init=False, default_factory=set)
+    """Sites that were forgotten since the last write."""
+
+    def __post_init__(self) -> None:
+        self._listed = LRUCache(PAGES_KEPT, getsizeof=lambda pages: len(pages) + 1)
+
+    async def listed(self, url: str, entries: Sequence[ListedPage], pages: ListedPages, t_s: float) -> None:
+        """Take what a sitemap, or an index, says of the pages of its own host, as of t."""
+        before, host = self._listed.get(url), host_of(url)
+        for page, after_s in self.book.awaited(url):
+            by_s = pages.by(page)
+            announced = by_s is not None and by_s > after_s
+            self.book.recalled(SignalSource(registrable_domain(host), SITEMAP), announced=announced)
+            self.on_signal(SITEMAP, "late" if announced else "missed")
+        if len(pages) < PAGES_KEPT:
+            self._listed[url] = pages
+        for entry in pages.news(before, entries, t_s):
+            try:
+                target = Target.parse(entry.url)
+            except ValueError:
+                continue
+            if target.host != host:
+                continue
+            record = await self.store.record(target.url)
+            moved = before is not None and before.by(entry.url) is not None
+            if record is not None and says_changed(entry, record.last_contact_s, moved=moved):
+                at_s = entry.by_s if entry.after_s == entry.by_s else None
+                await self.announced(target.url, at_s, SITEMAP)
+
+    async def announced(self, url: str, at_s: float | None, kind: str) -> None:
+        """Take a signal that an object has changed, at a time if it is known; the next contact judges it."""
+        source = SignalSource(registrable_domain(host_of(url)), kind)
+        evidence = self.book.of(source)
+        self.book.signalled(url, source, at_s)
+        self.on_signal(kind, "dropped" if evidence.is_dropped else "believed")
+        if evidence.is_dropped:
+            return
+        now_s = self.clock.now()
+        for copy in (await self.store.copies(url)).copies:
+            believes = evidence.precision >= copy.sibling_chance  # what the policy tolerates of any such news
+            if believes and copy.expiry_s is not None and copy.expiry_s > now_s and copy.current_s < (at_s or now_s):
+                self.store.put(replace(copy, expiry_s=now_s, reason=REASON), None)
+        self.on_believed(url, at_s, kind)
+
+    def contacted(self, url: str, learnt: RecordChange) -> SignalSource | None:
+        """Judge by a contact; return the source of the signal that it has judged, None if there was none."""
+        if not learnt.applied:
+            return None
+        source = self.book.contacted(url, changed=learnt.changed)
+        if source is not None and learnt.changed is not None:
+            self.on_signal(source.kind, "right" if learnt.changed else "wrong")
+        if source is None and learnt.changed and learnt.new_updates_s and self._listed:
+            host = host_of(url)
+            listing = next((u for u, pages in self._listed.items() if host_of(u) == host and pages.by(url)), None)
+            if listing is not None:
+                self.book.unannounced(url, listing, learnt.record.updates[-1].after_s)
+        return source
+
+    def evidence(self, url: str, kind: str) -> SignalEvidence:
+        """Return what is known of the signals of one kind for an object."""
+        return self.book.of(SignalSource(registrable_domain(host_of(url)), kind))
+
+    def forget(self, tombstone: Tombstone) -> None:
+        """Remove what is known of the sites of forgotten objects. Raises ValueError for a pattern it cannot read."""
+        if not tombstone.histories:
+            return
+        matches = matcher_of(tombstone)
+        for site in {source.site for source in self.book.evidence}:
+            if matches(f"http://{site}/") or matches(f"https://{site}/"):
+                self.book.forget(site)
+                self._gone.add(site)
+        for url in [url for url in self._listed if matches(url)]:
+            del self._listed[url]
+
+    async def keep(self) -> None:
+        """Exchange the evidence with the store regularly, until cancelled."""
+        while True:
+            await self.write()
+            await asyncio.sleep(WRITE_INTERVAL_S)
+
+    async def write(self) -> None:
+        """Write what was judged since the last time, and read what others have."""
+        more, gone = self.book.take_unwritten(), frozenset(self._gone)
+        self._gone.clear()
+        if more or gone:
+            await self.store.signal_counts.add(more, gone)
+        self.book.load(await self.store.signal_counts.read())

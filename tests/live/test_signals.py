@@ -1,0 +1,94 @@
+"""What origins say of their changes, through real processes: sitemaps."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.live
+
+
+@dataclass
+class Pages:
+    """An origin whose pages are set by the test."""
+
+    url: str
+    pages: dict[str, tuple[dict[str, str], bytes]] = field(default_factory=dict)
+    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+
+    def put(self, path: str, body: str, **fields: str) -> None:
+        named = {name.replace("_", "-"): value for name, value in fields.items()}
+        self.pages[path] = {"ETag": f'"{hash(body)}"', **named}, body.encode()
+
+
+@pytest.fixture
+def pages() -> Iterator[Pages]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def do_GET(self) -> None:
+            origin.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
+            fields, body = origin.pages.get(self.path, ({}, b""))
+            same = fields.get("ETag") and self.headers.get("If-None-Match") == fields["ETag"]
+            self.send_response(304 if same else 200 if self.path in origin.pages else 404)
+            body = b"" if same else body
+            for name, value in {**fields, "Content-Length": str(len(body)), "Connection": "close"}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    origin = Pages(f"http://127.0.0.1:{server.server_port}")
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield origin
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def wait_for(done: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30.0
+    while not done():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_a_page_is_validated_once_its_sitemap_says_that_it_has_changed(
+    shared_proxy: Any, pages: Pages
+) -> None:
+    def signals(result: str) -> float:
+        name = f'bestbefore_signals_total{{kind="sitemap",result="{result}"}}'
+        return shared_proxy.metric(name) if name in shared_proxy.metrics() else 0.0
+
+    def list_pages(changed_ago_s: dict[str, float]) -> None:
+        entries = ""
+        for path, ago_s in changed_ago_s.items():
+            at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - ago_s))
+            entries += f"<url><loc>{pages.url}{path}</loc><lastmod>{at}</lastmod></url>"
+        pages.put("/sitemap.xml", f"<urlset>{entries}</urlset>", Content_Type="application/xml")
+        shared_proxy.get(pages.url + "/sitemap.xml", {"Cache-Control": "no-cache"})
+
+    a, b = pages.url + "/a", pages.url + "/b"
+    for path in ("/a", "/b"):  # as they were ten minutes ago
+        pages.put(path, "1", Last_Modified="Sun, 01 Nov 2026 00:00:00 GMT", Age="600")
+        assert [shared_proxy.get(pages.url + path).is_hit for _ in range(2)] == [False, True]
+    list_pages({"/a": 3600, "/b": 3600})
+    assert shared_proxy.get(a).is_hit, "the sitemap says nothing new"
+    pages.put("/a", "2", Last_Modified=time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() - 60)))
+    list_pages({"/a": 60, "/b": 3600})
+    wait_for(lambda: signals("believed") == 1.0)
+    got = shared_proxy.get(a)
+    assert (got.body, "fwd=stale; fwd-status=200" in got.cache_status) == (b"2", True)
+    assert "detail=signal" in got.cache_status
+    assert shared_proxy.get(b).is_hit
+    assert signals("right") == 1.0
+    assert [path for path, _ in pages.asked].count("/b") == 1
