@@ -37,6 +37,7 @@ TESTED_BY = {
         "addon/commands/hub addon/hub/companions addon/hub/edge addon/hub/hub"
         " addon/hub/wire/link"
     ),
+    "tests/live/test_signals.py": "addon/websub/subscriber",
     "tests/live/test_proxy.py": "addon/commands/proxy addon/entry/bestbefore_addon",
     "tests/replay/papers/adaptive/test_paper.py": (
         "replay/papers/adaptive/sections/bursty replay/papers/adaptive/sections/caches"

@@ -60,6 +60,7 @@ class Metrics:
         spared = counter("feed_saved_bytes", "Content of feeds not sent: the client had it.", "sent")
         self._feeds = {sent: (feeds.labels(sent), spared.labels(sent)) for sent in ("full", "delta", "not-modified")}
         self._signals = counter("signals", "Signals of changes of objects, by what became of them.", "kind", "result")
+        self.websub = counter("websub", "Exchanges with WebSub hubs, by what became of them.", "result")
         self.tunnelled_hosts = counter(
             "tunnelled_hosts", "Hosts tunnelled for an hour for a client that refuses our certificate."
         )

@@ -197,13 +197,22 @@ class SignalReport:
 
     kind: str
     precision: float
-    """The estimated probability that an object has changed after a signal."""
     recall: float
-    """The estimated probability that a change is announced."""
     judged: int
     """How many signals and unannounced changes these rest on."""
     dropped: bool
     """Whether they are ignored, as they are wrong too often."""
+
+
+@dataclass(frozen=True, slots=True)
+class PushReport:
+    """The subscription to the pushes of a hub: until its lease ends. A time of 0: never."""
+
+    hub: str
+    state: str
+    until_s: float
+    pushes: int
+    last_push_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +242,8 @@ class ObjectReport:
     """The parts received last first; none that a later complete response has made useless."""
     signals: tuple[SignalReport, ...] = ()
     """By kind; of those that contacts have judged."""
+    push: PushReport | None = None
+    """None: it has declared no hub, or the proxy does not subscribe."""
 
 
 @dataclass(frozen=True, slots=True)

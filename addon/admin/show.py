@@ -15,6 +15,7 @@ from bestbefore.addon.admin.report import (
     Observed,
     PartsReport,
     PlannedFetch,
+    PushReport,
     RateReport,
     SignalReport,
     UpdateReport,
@@ -68,6 +69,8 @@ def object_text(report: ObjectReport) -> str:
         lines += _variant_lines(number, variant, report)
     lines += [f"  parts       {_parts(parts)}" for parts in report.parts]
     lines += [f"  signals     {_signals(signals)}" for signals in report.signals]
+    if report.push is not None:
+        lines.append(f"  pushes      {_push(report.push, report.now_s)}")
     return "\n".join(lines) + "\n"
 
 
@@ -90,6 +93,12 @@ def _signals(signals: SignalReport) -> str:
         f"of {signals.kind}: precision {signals.precision:.2f}, recall {signals.recall:.2f}, "
         f"by {signals.judged} judged at its site{ignored}"
     )
+
+
+def _push(push: PushReport, now_s: float) -> str:
+    until = f" until {utc(push.until_s)}" if push.until_s > now_s else ""
+    came = f"{push.pushes} came, the last {span(now_s - push.last_push_s)} ago" if push.pushes else "none came"
+    return f"{push.state}{until} at {plain_word(push.hub)}; {came}"
 
 
 def _next_check(next_check_s: float | None, now_s: float) -> str:

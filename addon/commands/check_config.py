@@ -12,6 +12,7 @@ from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.config.problems import printable
 from bestbefore.addon.config.settings import Settings
+from bestbefore.addon.config.websub_section import WebSubSettings
 from bestbefore.addon.proxy.access.passthrough_cleanup import REMOVED_FILE, not_removed
 from bestbefore.addon.rules import DomainRule, Rules
 from bestbefore.policies.validation.machinery.spec import duration_text, params, spec_text
@@ -41,7 +42,7 @@ def command(file: Path) -> None:
     config = load_config(file)
     click.echo(f"{file}: ok")
     prefetch = _format_prefetch(config.prefetch)
-    hub = _format_hub(config.hub)
+    hub = (*_format_section("websub", config.websub), *_format_section("hub", config.hub))
     for line in (*_format_settings(config.settings), *_format_rules(config.rules), *prefetch, *hub):
         click.echo(line)
 
@@ -78,10 +79,10 @@ def _format_prefetch(settings: PrefetchSettings) -> Iterator[str]:
         yield f"  {field.name:<20} {text}"
 
 
-def _format_hub(settings: HubSettings) -> Iterator[str]:
-    if settings == HubSettings():
+def _format_section(name: str, settings: HubSettings | WebSubSettings) -> Iterator[str]:
+    if settings == type(settings)():
         return
-    yield "hub"
+    yield name
     for field in fields(settings):
         value = getattr(settings, field.name)
         yield f"  {field.name:<20} {'none' if value is None else _format_setting(value)}"

@@ -12,6 +12,7 @@ from bestbefore.addon.admin.report import (
     ListedObject,
     ObjectReport,
     PlannedFetch,
+    PushReport,
     SignalReport,
     listed_object,
     object_report,
@@ -35,6 +36,7 @@ from bestbefore.addon.rules import DomainRule, Rules
 from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.interface import CommandError, StoreInputError, UnavailableError, UnwritableError
 from bestbefore.addon.store.store import Store
+from bestbefore.addon.websub.subscriptions import name_of, read_subscriptions
 from bestbefore.policies.validation.machinery.features import Needs
 
 LISTED = 20
@@ -69,7 +71,7 @@ def command(
 
 async def _show(target: Target | None, config: Config, clock: Clock, *, as_json: bool) -> None:
     async with open_configured_store(config, clock) as store:
-        view = _View(store, config.rules, clock.now())
+        view = _View(store, config.rules, clock.now(), config.websub.callback_url)
         if target is None:
             objects = await view.most_requested()
             text = "".join(map(_json_line, objects)) if as_json else list_text(objects, view.now_s)
@@ -98,8 +100,9 @@ async def _show_hub(url: str, *, as_json: bool) -> None:
 class _View:
     """Reports on the store at one moment, by the configured rules."""
 
-    def __init__(self, store: Store, rules: Rules, now_s: float) -> None:
+    def __init__(self, store: Store, rules: Rules, now_s: float, callback_url: str | None) -> None:
         self.now_s = now_s
+        self._callback_url = callback_url
         self._store = store
         self._rules = rules
         self._evaluator = ExpiryEvaluator(store, lambda: rules)
@@ -128,7 +131,15 @@ class _View:
         group = await self._evaluator.group(target.host, rule, cache_group) if Needs.GROUP in needs else None
         demands = [(await self._store.demand.of(copy)).demand for copy in copies] if rule.counts_demand else ()
         report = object_report(url, record, copies, rule, self.now_s, planned, parts, group, demands)
-        return replace(report, signals=await self._signals(target))
+        return replace(report, signals=await self._signals(target), push=await self._push(url))
+
+    async def _push(self, url: str) -> PushReport | None:
+        """Return the subscription of an object, if the configured proxy subscribes to hubs."""
+        if self._callback_url is None:
+            return None
+        subscribed = await read_subscriptions(self._store.positions, name_of(self._callback_url))
+        one = next((one for one in subscribed if one.url == url), None)
+        return None if one is None else PushReport(one.hub, one.state, one.until_s, one.pushes, one.pushed_s)
 
     async def _signals(self, target: Target) -> tuple[SignalReport, ...]:
         site, known = registrable_domain(target.host), await self._store.signal_counts.read()

@@ -17,13 +17,15 @@ from bestbefore.addon.config.problems import ConfigError, Problems, format_key, 
 from bestbefore.addon.config.proxy_section import PROXY_KEYS, read_settings
 from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.config.syntax import syntax_error
+from bestbefore.addon.config.websub_section import WEBSUB_KEYS, WebSubSettings, read_websub
 from bestbefore.addon.rules import Rules
 
 MAX_FILE_BYTES = 1 << 20
 
-_SECTIONS = ("proxy", "default", "domain", "prefetch", "hub")
+_SECTIONS = ("proxy", "default", "domain", "prefetch", "websub", "hub")
 _SECTIONS_OF = {
     **dict.fromkeys(HUB_KEYS, "[hub]"),
+    **dict.fromkeys(WEBSUB_KEYS, "[websub]"),
     **dict.fromkeys(PREFETCH_KEYS, "[prefetch]"),
     **dict.fromkeys(RULE_KEYS, "[default] and [[domain]]"),
     "match": "[[domain]]",
@@ -40,6 +42,7 @@ class Config:
     rules: Rules
     prefetch: PrefetchSettings
     hub: HubSettings
+    websub: WebSubSettings
 
 
 def load_config(
@@ -73,10 +76,11 @@ def load_config(
         problems,
     )
     prefetch = read_prefetch(_table(document, "prefetch", problems), folder, problems)
+    websub = read_websub(_table(document, "websub", problems), problems)
     hub = read_hub(_table(document, "hub", problems), folder, of_hub, problems)
     if problems.messages:
         raise ConfigError(problems.messages)
-    return Config(settings, rules, prefetch, hub)
+    return Config(settings, rules, prefetch, hub, websub)
 
 
 def _read(path: Path) -> str:

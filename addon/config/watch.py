@@ -76,7 +76,7 @@ class ConfigWatch:
             field.name
             for field in fields(Settings)
             if getattr(new.settings, field.name) != getattr(effective.settings, field.name)
-        ) + (("[hub]",) if new.hub != effective.hub else ())
+        ) + tuple(f"[{name}]" for name in ("hub", "websub") if getattr(new, name) != getattr(effective, name))
         if effective == self.config and not need_restart and not self._refused:
             return None
         self._refused = False
@@ -114,4 +114,4 @@ def _effective(running: Config, new: Config) -> Config:
     settings = replace(running.settings, **hot)
     # One setting in the rules needs a restart.
     rules = [replace(rule, stale_if_down_s=settings.stale_if_down) for rule in (new.rules.default, *new.rules.domains)]
-    return Config(settings, Rules(rules[0], tuple(rules[1:])), new.prefetch, running.hub)
+    return Config(settings, Rules(rules[0], tuple(rules[1:])), new.prefetch, running.hub, running.websub)

@@ -11,6 +11,9 @@ MAX_PARSED_ITEMS = 100_000
 MAX_ITEMS = 1024
 """The most items that are compared: the latest, then those without a time in the order of the document."""
 
+MOST_LINKS, LONGEST_LINK = 16, 2048
+"""How many links of a feed to hubs and itself are read, and how long they may be."""
+
 
 def digest(text: str | bytes) -> int:
     """Return a 63-bit digest of a text."""
@@ -51,6 +54,8 @@ class Document:
     items: tuple[Item, ...]
     """In the order of the document, with distinct names."""
     hints: Hints = field(default_factory=Hints)
+    links: tuple[tuple[str, str], ...] = ()
+    """The links to its hub and to itself: relation (`hub`, `self`) and target."""
     version: int = 0
     """A digest of its content: equal for documents that differ only in when they were generated."""
 

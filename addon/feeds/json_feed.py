@@ -3,7 +3,15 @@
 import json
 from typing import Any
 
-from bestbefore.addon.feeds.document import MAX_PARSED_ITEMS, Document, Item, digest, with_distinct_names
+from bestbefore.addon.feeds.document import (
+    LONGEST_LINK,
+    MAX_PARSED_ITEMS,
+    MOST_LINKS,
+    Document,
+    Item,
+    digest,
+    with_distinct_names,
+)
 from bestbefore.addon.feeds.times import parse_time
 
 
@@ -23,7 +31,7 @@ def read(text: bytes) -> Document | None:
         version = digest(_written(feed))
     except RecursionError:
         return None
-    return Document("json", items, version=version)
+    return Document("json", items, links=_links(feed), version=version)
 
 
 def _item(entry: dict[str, Any]) -> Item:
@@ -31,6 +39,13 @@ def _item(entry: dict[str, Any]) -> Item:
     times = (parse_time(_text(entry, key)) for key in ("date_published", "date_modified"))
     time_s = next((time for time in times if time is not None), None)
     return Item(name, time_s, digest(_written(entry)))
+
+
+def _links(feed: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    hubs = feed.get("hubs")
+    listed = hubs[:MOST_LINKS] if isinstance(hubs, list) else []
+    found = [("hub", _text(hub, "url")) for hub in listed if isinstance(hub, dict) and hub.get("type") == "WebSub"]
+    return tuple(link for link in (*found, ("self", _text(feed, "feed_url"))) if 0 < len(link[1]) <= LONGEST_LINK)
 
 
 def _words(entry: dict[str, Any]) -> str:

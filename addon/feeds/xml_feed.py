@@ -11,7 +11,16 @@ from typing import Any
 from lxml import etree
 
 from bestbefore.addon.feeds import hints
-from bestbefore.addon.feeds.document import MAX_PARSED_ITEMS, Document, Hints, Item, digest, with_distinct_names
+from bestbefore.addon.feeds.document import (
+    LONGEST_LINK,
+    MAX_PARSED_ITEMS,
+    MOST_LINKS,
+    Document,
+    Hints,
+    Item,
+    digest,
+    with_distinct_names,
+)
 from bestbefore.addon.feeds.times import parse_time
 
 _KINDS = {"rss": "rss", "channel": "rss", "rdf": "rdf", "feed": "atom"}
@@ -37,7 +46,7 @@ def read(text: bytes) -> Document | None:
     )
     if not items and not _is_certain(root, kind):
         return None
-    return Document(kind, items, _hints(root), _version(root, items))
+    return Document(kind, items, _hints(root), _links(root), _version(root, items))
 
 
 def parsed_xml(text: bytes) -> Any:
@@ -148,6 +157,12 @@ def _hints(root: Any) -> Hints:
         skip_hours=hints.skip_hours(texts("skiphours")),
         skip_days=hints.skip_days(texts("skipdays")),
     )
+
+
+def _links(root: Any) -> tuple[tuple[str, str], ...]:
+    links = [node for node in _feed_nodes(root) if _local(node) == "link"]
+    found = [(node.get("rel", "").strip().lower(), node.get("href", "").strip()) for node in links]
+    return tuple(link for link in found if link[0] in ("hub", "self") and 0 < len(link[1]) <= LONGEST_LINK)[:MOST_LINKS]
 
 
 def _version(root: Any, items: tuple[Item, ...]) -> int:

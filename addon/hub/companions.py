@@ -8,6 +8,7 @@ from bestbefore.addon.prefetcher.prefetcher import Prefetcher
 from bestbefore.addon.proxy.companion import Companion
 from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.rfc9111.message import Head
+from bestbefore.addon.websub.subscriber import WebSubSubscriber
 
 
 class Companions(Companion):
@@ -51,9 +52,9 @@ class Companions(Companion):
 
 def of_proxy(service: Service) -> Companion:
     """Return what runs beside a proxy. Raises InputError."""
-    return Companions((Prefetcher(service), Edge(service)))
+    return Companions((Prefetcher(service), WebSubSubscriber(service), Edge(service)))
 
 
 def of_hub(service: Service) -> Companion:
     """Return what runs beside a hub. Raises InputError."""
-    return Companions((Prefetcher(service), Hub(service)))
+    return Companions((Prefetcher(service), WebSubSubscriber(service), Hub(service)))

@@ -295,6 +295,10 @@ class Service:
         if need_restart:
             logger.warning("changes that need a restart: %s", ", ".join(need_restart))
 
+    def pushed_until(self, url: str, until_s: float) -> None:
+        """Tell prefetching until when the changes of an object are pushed, policy time; 0: they are not any more."""
+        self._companion.pushed_until(url, until_s)
+
     # For the hooks.
 
     def connection_closed(self, connection: Connection) -> None:

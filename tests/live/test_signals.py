@@ -1,11 +1,16 @@
-"""What origins say of their changes, through real processes: sitemaps."""
+"""What origins say of their changes, through real processes: sitemaps, and pushes of a hub."""
 
+import hashlib
+import hmac
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlencode
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -19,6 +24,7 @@ class Pages:
     url: str
     pages: dict[str, tuple[dict[str, str], bytes]] = field(default_factory=dict)
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    posted: list[dict[str, str]] = field(default_factory=list)
 
     def put(self, path: str, body: str, **fields: str) -> None:
         named = {name.replace("_", "-"): value for name, value in fields.items()}
@@ -41,6 +47,13 @@ def pages() -> Iterator[Pages]:
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            origin.posted.append({name: values[0] for name, values in parse_qs(body).items()})
+            self.send_response(202)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
 
         def log_message(self, *args: object) -> None:
             """Say nothing."""
@@ -92,3 +105,61 @@ def test_a_page_is_validated_once_its_sitemap_says_that_it_has_changed(
     assert shared_proxy.get(b).is_hit
     assert signals("right") == 1.0
     assert [path for path, _ in pages.asked].count("/b") == 1
+
+
+def say(url: str, query: dict[str, str], content: bytes | None = None, **fields: str) -> tuple[int, bytes]:
+    """What a subscriber answers to its hub."""
+    headers = {name.replace("_", "-"): value for name, value in fields.items()}
+    request = Request(f"{url}?{urlencode(query)}" if query else url, content, headers)
+    try:
+        with urlopen(request, timeout=30) as answer:
+            return answer.status, answer.read()
+    except OSError as error:
+        return getattr(error, "code", 0), b""
+
+
+def test_a_push_of_a_hub_is_an_update_and_a_changed_one_is_not(
+    start_proxy: Any, pages: Pages, tmp_path: Path, free_port: Callable[[], int], bestbefore: Callable[..., str]
+) -> None:
+    """The hub does as the W3C Recommendation says: it verifies, pushes with a signature, and may deny."""
+    feed, port = pages.url + "/feed", free_port()
+    links = f'<{pages.url}/hub>; rel="hub", <{feed}>; rel="self"'
+    pages.put("/feed", "1", Link=links)
+    config = tmp_path / "proxy.toml"
+    config.write_text(f'[websub]\nlisten = "127.0.0.1:{port}"\ncallback_url = "http://127.0.0.1:{port}/cb/"\n')
+    proxy = start_proxy("--config", str(config), state=tmp_path / "state")
+    assert [proxy.get(feed).is_hit for _ in range(3)] == [False, True, True]
+    wait_for(lambda: bool(pages.posted))
+    (asked,) = pages.posted
+    callback, secret = asked["hub.callback"], asked["hub.secret"]
+    assert (asked["hub.mode"], asked["hub.topic"]) == ("subscribe", feed)
+    intent = {"hub.mode": "subscribe", "hub.topic": feed, "hub.challenge": "c1", "hub.lease_seconds": "86400"}
+    assert say(callback, intent | {"hub.topic": pages.url})[0] == 404
+    assert say(callback + "x", intent)[0] == 404
+    assert say(callback, intent) == (200, b"c1")
+
+    def push(content: bytes, signed: bytes) -> int:
+        signature = hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
+        return say(callback, {}, content, X_Hub_Signature=f"sha256={signature}", Link=links)[0]
+
+    pages.put("/feed", "2", Link=links)
+    assert push(b"2", b"3") == 202
+    assert proxy.get(feed).is_hit, "a changed message is not believed"
+    assert push(b"2", b"2") == 202
+    got = proxy.get(feed)
+    assert (got.body, got.is_hit, "detail=signal" in got.cache_status) == (b"2", False, True)
+
+    proxy.has_written()
+    proxy.stop()
+    proxy = start_proxy("--config", str(config), state=tmp_path / "state")
+    pages.put("/feed", "3", Link=links)
+    assert push(b"3", b"3") == 202, "it survives a restart"
+    assert proxy.get(feed).body == b"3"
+    assert proxy.metric('bestbefore_websub_total{result="signed"}') == 1.0
+    denial = {"hub.mode": "denied", "hub.topic": feed, "hub.reason": "over"}
+    assert say(callback, denial)[0] == 200
+    proxy.stop()
+    shown = bestbefore("show", feed, "--state", proxy.state, "--config", config)
+    assert f"  pushes      denied at {pages.url}/hub; 2 came, the last " in shown
+    assert shown.count("\n    at 20") == 2, "each update is at the time of its push"
+    assert len(pages.posted) == 1

@@ -10,7 +10,9 @@ from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.partial.start import start_of
 from bestbefore.addon.engine.response import Relay, completed, observed, shows_object
+from bestbefore.addon.engine.signals.links import declared_hub
 from bestbefore.addon.engine.unvalidated.without_validator import Learnt, learnt_of, lifetime_of, stored_as
+from bestbefore.addon.feeds.document import Document
 from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig
 from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.content import Collected, Content, for_store
@@ -171,8 +173,8 @@ class AnswerCollector:
         document = None if collected is None or is_part else await self.feeds.read(copy.head, collected)
         if document is not None:
             copy = as_copy_of_feed(copy, document, rule)
-        elif collected is not None and stored is not None and not is_part:
-            await self._take_sitemap(contact, copy, collected)
+        if collected is not None and stored is not None and not is_part:
+            await self._take_signals(contact, copy, collected, document)
         listing = None if document is None else listing_of(copy, document)
         observation = observed(request, copy, digest, rule, relay.reported, listing, relay.delivery)
         teaches = shows_object(copy.head.status) and (copy.has_validator or not is_part)
@@ -203,11 +205,14 @@ class AnswerCollector:
         _, context.record.ttl_s = next_decision(request, evaluated, rule, self.clock.now())
         return Completed(evaluated, stored=True)
 
-    async def _take_sitemap(self, contact: Contact, copy: Copy, content: Collected) -> None:
-        """Take the signals of a sitemap, unless its response is for one client or one Cookie."""
+    async def _take_signals(self, contact: Contact, copy: Copy, content: Collected, feed: Document | None) -> None:
+        """Take the signals of a sitemap, and note a declared hub, unless the response is for one client or Cookie."""
         if copy.client or copy.personal or copy.fetched_with_cookie or copy.fetched_with_authorization:
             return
-        listed = await read_listing(copy.head, content)
+        hub = declared_hub(copy.url, copy.head.fields, () if feed is None else feed.links)
+        if hub is not None:
+            self.signals.on_hub(copy.url, hub)
+        listed = None if feed is not None else await read_listing(copy.head, content)
         if listed is not None:
             contact.background.spawn(self.signals.listed(copy.url, *listed, copy.current_s))
 

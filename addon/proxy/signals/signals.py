@@ -10,6 +10,7 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import RecordChange
 from bestbefore.addon.engine.signals.evidence import SignalEvidence, SignalSource
+from bestbefore.addon.engine.signals.links import DeclaredHub
 from bestbefore.addon.engine.signals.listed import ListedPages, says_changed
 from bestbefore.addon.feeds.sitemap import ListedPage
 from bestbefore.addon.proxy.signals.pending import SignalBook
@@ -19,7 +20,7 @@ from bestbefore.addon.store.backend.keys import host_of
 from bestbefore.addon.store.cache.tombstones import matcher_of
 from bestbefore.addon.store.store import Store
 
-SITEMAP = "sitemap"
+SITEMAP, WEBSUB = "sitemap", "websub"
 REASON = "signal"
 """The reason of an expiry that a signal has advanced."""
 PAGES_KEPT = 500_000
@@ -38,9 +39,15 @@ class Signals:
     """Called with each signal that is believed: URL, time of the update if known, kind."""
     on_signal: Callable[[str, str], object] = lambda _kind, _result: None
     """Called with kind and what became of each signal, as labels of metrics."""
+    on_hub: Callable[[str, DeclaredHub], object] = lambda _url, _hub: None
+    """Called with each object that declares a hub, and which."""
+    on_forgotten: Callable[[Callable[[str], bool]], object] = lambda _matches: None
+    """Called with what matches the URLs of forgotten objects."""
     book: SignalBook = field(default_factory=SignalBook)
     _listed: LRUCache[str, ListedPages] = field(init=False)
     """By the URL of the sitemap."""
+    _pushed_since: dict[str, float] = field(init=False, default_factory=dict)
+    """Since when the changes of objects are pushed, by URL; as many as there are subscriptions."""
     _gone: set[str] = field(init=False, default_factory=set)
     """Sites that were forgotten since the last write."""
 
@@ -90,6 +97,12 @@ class Signals:
         if not learnt.applied:
             return None
         source = self.book.contacted(url, changed=learnt.changed)
+        since_s = self._pushed_since.get(url)
+        if source is None and since_s is not None and learnt.changed and learnt.new_updates_s:
+            if learnt.record.updates[-1].after_s >= since_s:
+                self.book.recalled(SignalSource(registrable_domain(host_of(url)), WEBSUB), announced=False)
+                self.on_signal(WEBSUB, "missed")
+            return None
         if source is not None and learnt.changed is not None:
             self.on_signal(source.kind, "right" if learnt.changed else "wrong")
         if source is None and learnt.changed and learnt.new_updates_s and self._listed:
@@ -98,6 +111,13 @@ class Signals:
             if listing is not None:
                 self.book.unannounced(url, listing, learnt.record.updates[-1].after_s)
         return source
+
+    def pushed_since(self, url: str, since_s: float | None) -> None:
+        """Record since when the changes of an object are pushed; None: they are not."""
+        if since_s is None:
+            self._pushed_since.pop(url, None)
+        else:
+            self._pushed_since[url] = since_s
 
     def evidence(self, url: str, kind: str) -> SignalEvidence:
         """Return what is known of the signals of one kind for an object."""
@@ -108,6 +128,7 @@ class Signals:
         if not tombstone.histories:
             return
         matches = matcher_of(tombstone)
+        self.on_forgotten(matches)
         for site in {source.site for source in self.book.evidence}:
             if matches(f"http://{site}/") or matches(f"https://{site}/"):
                 self.book.forget(site)

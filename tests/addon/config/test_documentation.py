@@ -12,6 +12,7 @@ from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.settings import HOT_KEYS, Settings
+from bestbefore.addon.config.websub_section import WebSubSettings
 from bestbefore.addon.rules import OVERRIDABLE, DomainRule
 from bestbefore.addon.wishes import Wishes
 from bestbefore.policies.dissemination.table import SCHEDULERS
@@ -104,6 +105,10 @@ def test_each_policy_is_named_with_its_defaults() -> None:
 
 def test_each_key_of_prefetching_is_documented() -> None:
     assert documented_keys("[prefetch]") == {field.name for field in fields(PrefetchSettings) if field.init}
+
+
+def test_each_key_of_websub_is_documented() -> None:
+    assert documented_keys("[websub]") == {field.name for field in fields(WebSubSettings)}
 
 
 def test_each_key_of_the_hub_is_documented() -> None:

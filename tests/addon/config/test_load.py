@@ -304,7 +304,10 @@ alpha = "much"
             f"{', '.join(LIVE_POLICIES)}; did you mean squid?",
         ),
         ("[domian]", "c.toml:1: domian: there is no such section, did you mean domain?"),
-        ("zzz = 1", "c.toml:1: zzz: there is no such section, expected one of proxy, default, domain, prefetch, hub"),
+        (
+            "zzz = 1",
+            "c.toml:1: zzz: there is no such section, expected one of proxy, default, domain, prefetch, websub, hub",
+        ),
         (
             '[[domain]]\npolicy = "ttl"',
             'c.toml:1: [[domain]] match is missing: expected a pattern, such as "*.example.org"',

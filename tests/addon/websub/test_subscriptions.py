@@ -1,0 +1,68 @@
+"""The subscriptions of a proxy, on each backend of a store."""
+
+from dataclasses import replace
+
+from bestbefore.addon.clock import RealClock
+from bestbefore.addon.engine.signals.links import DeclaredHub
+from bestbefore.addon.engine.signals.subscription import PushState
+from bestbefore.addon.websub import subscriptions
+from bestbefore.addon.websub.subscriptions import Subscriptions
+from tests.addon.store.memory_backend import open_memory_store
+
+HUB = DeclaredHub("http://hub/", "http://x/a")
+
+
+async def empty(url="http://proxy/cb"):
+    store = await open_memory_store(clock=RealClock(), forget_after_s=1e12)
+    return Subscriptions(store.positions, url), store
+
+
+async def test_each_has_a_path_and_a_secret_that_nobody_guesses() -> None:
+    known, _ = await empty()
+    assert known.declared("http://x/a", HUB)
+    assert not known.declared("http://x/a", HUB)
+    assert known.declared("http://x/b", HUB._replace(topic="http://x/b"))
+    one, other = known
+    assert known.at(one.path) is one
+    assert known.at("other") is None
+    assert len({one.path, other.path}) == len({one.secret, other.secret}) == 2
+    assert len(one.path) >= 32
+    assert len(one.secret) == 64
+
+
+async def test_with_another_hub_it_begins_anew() -> None:
+    known, _ = await empty()
+    known.declared("http://x/a", HUB)
+    (before,) = known
+    assert known.declared("http://x/a", HUB._replace(hub="http://hub2/"))
+    (after,) = known
+    assert (after.hub, after.path == before.path, known.at(before.path)) == ("http://hub2/", False, None)
+
+
+async def test_they_survive_a_restart_by_their_callback() -> None:
+    known, store = await empty()
+    known.declared("http://x/a", HUB)
+    (one,) = known
+    known.put(replace(one, state=PushState.ACTIVE, until_s=5.0))
+    await known.write()
+    again, other = Subscriptions(store.positions, "http://proxy/cb"), Subscriptions(store.positions, "http://other/cb")
+    for subscribed in (again, other):
+        await subscribed.read()
+    assert list(again) == list(known)
+    assert list(other) == []
+    await store.positions.put(subscriptions.name_of("http://other/cb"), b'[{"of": "another version"}]')
+    await other.read()
+    assert list(other) == []
+
+
+async def test_their_number_is_bounded_and_those_in_use_stay(monkeypatch) -> None:
+    monkeypatch.setattr(subscriptions, "MOST", 3)
+    known, _ = await empty()
+    for n in range(4):
+        known.declared(f"http://x/{n}", HUB._replace(topic=f"http://x/{n}"))
+    assert [one.url for one in known] == ["http://x/1", "http://x/2", "http://x/3"]
+    for one in known:
+        known.put(one.asked(1.0))
+    assert not known.declared("http://x/4", HUB)
+    known.forget("http://x/2")
+    assert known.declared("http://x/4", HUB)
