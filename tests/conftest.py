@@ -38,6 +38,11 @@ replay/papers/adaptive/test_paper live/test_proxy replay/commands/test_recommend
 """What takes longest comes first, so that no process is left with it when the others are done; what mostly waits and
 what mostly computes in turn."""
 
+EXAMPLES = 50
+"""The most examples of a property in the fast tests; with `-m ""` as many are drawn as the test says."""
+SETTINGS = "_hypothesis_internal_use_settings"
+"""Where hypothesis has the settings of a test."""
+
 
 @dataclass
 class Valkey:
@@ -253,11 +258,17 @@ def pytest_collection() -> Generator[None, object, object]:
     return collected
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest first."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the longest first, and draw few examples of properties in the fast tests."""
     folder = Path(__file__).parent
     places = {folder / f"{name}.py": place for place, name in enumerate(LONGEST.split())}
     items.sort(key=lambda item: places.get(item.path, len(places)))
+    if "not slow" not in config.option.markexpr:
+        return
+    for function in {item.function for item in items if isinstance(item, pytest.Function)}:
+        given = getattr(function, SETTINGS, None)
+        if given is not None and given.max_examples > EXAMPLES:
+            setattr(function, SETTINGS, hypothesis.settings(given, max_examples=EXAMPLES))
 
 
 @pytest.hookimpl(tryfirst=True)
