@@ -165,7 +165,8 @@ class DomainRule:
     feed_etag: bool = True
     """Whether feeds without a validator get a weak entity tag from the proxy."""
     feed_delta: bool = True
-    """Whether clients that ask for it (`A-IM: feed`) get only the items that they have not seen."""
+    """Whether clients that ask for it (`A-IM: feed`) get only the items that they have not seen, and origins are asked
+    for deltas."""
     feed_hint: float = HOUR_S
     """How far beyond the last contact a feed's declaration (ttl, sy:updatePeriod, skipHours, skipDays) may move an
     expiry, s; 0: it is ignored."""

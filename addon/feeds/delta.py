@@ -8,7 +8,7 @@ from bestbefore.addon.feeds.document import Item
 from bestbefore.addon.feeds.extract import extract
 
 
-class _Span(NamedTuple):
+class ItemSpan(NamedTuple):
     """The position of an item in a document."""
 
     start: int
@@ -28,7 +28,7 @@ def reduced(body: bytes, is_seen: Callable[[Item], bool]) -> bytes | None:
     document = extract(body)
     if document is None or document.kind not in ("rss", "atom"):
         return None
-    spans = _item_spans(body, document.kind)
+    spans = item_spans(body, document.kind)
     if spans is None or len(spans) != len(document.items):
         return None
     pieces, at = [], 0
@@ -41,7 +41,7 @@ def reduced(body: bytes, is_seen: Callable[[Item], bool]) -> bytes | None:
     return b"".join((*pieces, body[at:]))
 
 
-def _item_spans(body: bytes, kind: str) -> list[_Span] | None:
+def item_spans(body: bytes, kind: str) -> list[ItemSpan] | None:
     """Return the positions of the items that `xml_feed` finds, in the order of the document."""
     finder = _Finder(body, kind)
     try:
@@ -55,7 +55,7 @@ class _Finder:
     """Finds the positions of the items while expat parses a document."""
 
     def __init__(self, body: bytes, kind: str) -> None:
-        self.spans: list[_Span] = []
+        self.spans: list[ItemSpan] = []
         self._body = body
         self._holders = ("rss", "channel") if kind == "rss" else ("feed",)
         self._name = "item" if kind == "rss" else "entry"
@@ -87,5 +87,5 @@ class _Finder:
         # For an empty-element tag the parser's position is after it, for example at the end tag of its parent.
         if not self._body.startswith(f"</{name}".encode(), at):
             raise _AmbiguousError
-        self.spans.append(_Span(self._start, self._body.index(b">", at) + 1))
+        self.spans.append(ItemSpan(self._start, self._body.index(b">", at) + 1))
         self._start = -1

@@ -181,7 +181,7 @@ def test_a_reader_gets_only_what_is_new(shared_proxy: Any, feed: Any, validates:
     assert reader.read(feed.url) == (226, ["newer", "5"])
     assert late_one.read(feed.url) == (226, ["newer", "new", "5"])
     assert all("bestbefore-" not in asked.get("if-none-match", "") for asked in feed.asked)
-    assert all("a-im" not in asked for asked in feed.asked)
+    assert sum("a-im" in asked for asked in feed.asked) <= 1, "the proxy's own, once a day"
 
 
 def test_without_a_validator_only_what_is_said_makes_a_new_tag(shared_proxy: Any, feed: Any) -> None:

@@ -1,4 +1,4 @@
-"""What origins say of their changes, through real processes: sitemaps, and pushes of a hub."""
+"""What origins say of their changes, through real processes: sitemaps, pushes of a hub, and deltas of feeds."""
 
 import hashlib
 import hmac
@@ -24,6 +24,8 @@ class Pages:
     url: str
     pages: dict[str, tuple[dict[str, str], bytes]] = field(default_factory=dict)
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    deltas: dict[str, tuple[dict[str, str], bytes]] = field(default_factory=dict)
+    """By path: what is sent to those who accept a delta of a feed."""
     posted: list[dict[str, str]] = field(default_factory=list)
 
     def put(self, path: str, body: str, **fields: str) -> None:
@@ -40,8 +42,11 @@ def pages() -> Iterator[Pages]:
         def do_GET(self) -> None:
             origin.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
             fields, body = origin.pages.get(self.path, ({}, b""))
-            same = fields.get("ETag") and self.headers.get("If-None-Match") == fields["ETag"]
-            self.send_response(304 if same else 200 if self.path in origin.pages else 404)
+            same = fields.get("ETag") == self.headers.get("If-None-Match", "").removeprefix("W/")
+            status = 304 if same else 200 if self.path in origin.pages else 404
+            if "A-IM" in self.headers and not same and self.path in origin.deltas:
+                status, (fields, body) = 226, origin.deltas[self.path]
+            self.send_response(status)
             body = b"" if same else body
             for name, value in {**fields, "Content-Length": str(len(body)), "Connection": "close"}.items():
                 self.send_header(name, value)
@@ -66,6 +71,31 @@ def pages() -> Iterator[Pages]:
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+def rss(*items: str) -> str:
+    listed = "".join(f"<item><guid>{item}</guid></item>" for item in items)
+    return f'<rss version="2.0"><channel><title>t</title>{listed}</channel></rss>'
+
+
+def test_a_delta_of_a_feed_is_joined_and_a_broken_one_fetched_again(shared_proxy: Any, pages: Pages) -> None:
+    kind = {"Content_Type": "application/rss+xml"}
+    pages.put("/feed", rss("b", "a"), ETag='"1"', **kind)
+    url, again = pages.url + "/feed", {"Cache-Control": "no-cache"}
+    assert shared_proxy.get(url).body == rss("b", "a").encode()
+    told = {"IM": "feed", "Delta-Base": '"1"', "ETag": '"2"', "Cache-Control": "no-store, im", "Vary": "A-IM"}
+    pages.put("/feed", rss("c", "b"), ETag='"2"', **kind)
+    pages.deltas["/feed"] = {**told, "Content-Type": kind["Content_Type"]}, rss("c").encode()
+    got = shared_proxy.get(url, again)
+    assert (got.status, got.body.count(b"<item>"), got.fields["etag"]) == (200, 2, 'W/"2"')
+    assert b"<guid>c</guid></item>\n<item><guid>b</guid>" in got.body
+    assert "im" not in got.fields
+    assert shared_proxy.get(url).body == got.body
+    pages.put("/feed", rss("d", "c"), ETag='"3"', **kind)
+    pages.deltas["/feed"] = {**told, "Delta-Base": '"1"', "ETag": '"3"'}, rss("d").encode()
+    assert shared_proxy.get(url, again).body == rss("d", "c").encode(), "the delta has another base"
+    offered = [fields.get("a-im", "") for path, fields in pages.asked if path == "/feed"]
+    assert (offered[0], set(offered[1:-1]), offered[-1]) == ("", {"feed"}, "")
 
 
 def wait_for(done: Callable[[], bool]) -> None:

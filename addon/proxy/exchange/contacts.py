@@ -41,6 +41,7 @@ from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.proxy.exchange.relaying import AnswerRelayer
 from bestbefore.addon.proxy.exchange.sharing.flight import CopyResult, FailedResult, Flight
 from bestbefore.addon.proxy.exchange.stored import StoredContent
+from bestbefore.addon.proxy.feeds.upstream_deltas import UpstreamDeltas
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError, Source
 from bestbefore.addon.proxy.partial.stored_parts import StoredParts
 from bestbefore.addon.rfc9111.caching.invalidation import invalidated, invalidated_groups
@@ -67,6 +68,7 @@ class Contacts:
     parts: StoredParts
     new_objects: NewObjects
     dictionaries: Dictionaries
+    deltas: UpstreamDeltas
 
     async def answer(self, contact: Contact, flight: Flight) -> Answer:
         """Return the answer, after one contact or two. The flight shares the answer with joined requests."""
@@ -115,7 +117,10 @@ class Contacts:
         return await self._confirmed(contact, decision, flight)
 
     async def _fetched(self, contact: Contact) -> Fetched:
-        """Return the origin's response, decoded if it was coded with an offered dictionary. Raises OriginError."""
+        """Return the origin's response: whole, though it be coded with an offered dictionary, or a delta of a feed.
+
+        Raises OriginError.
+        """
         reach, interim = contact.context.reach, contact.interim
         has_content = contact.upload is not None
         offer = None if has_content else await self.dictionaries.offer(contact.ask, reach, self.clock.now())
@@ -124,6 +129,14 @@ class Contacts:
             decoded = await self.dictionaries.decoded(offer, fetched)
             if decoded is not None:
                 return decoded
+        accepts = None if has_content or offer is not None else self.deltas.offer(
+            contact.ask, contact.rule, self.clock.now()
+        )
+        if accepts is not None:
+            fetched = await self.origin.fetch(accepts.request, reach=reach, interim=interim)
+            whole = await self.deltas.taken(accepts, fetched)
+            if whole is not None:
+                return whole
         return await self.origin.fetch(contact.ask.sent, reach=reach, interim=interim, upload=contact.upload)
 
     async def _further(self, contact: Contact, first: Fetched, gap: Span) -> Fetched:

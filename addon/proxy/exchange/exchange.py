@@ -40,6 +40,7 @@ from bestbefore.addon.proxy.exchange.sharing.joining import RequestJoiner
 from bestbefore.addon.proxy.exchange.stored import StoredContent
 from bestbefore.addon.proxy.feeds.deltas import Deltas
 from bestbefore.addon.proxy.feeds.feeds import FeedReader
+from bestbefore.addon.proxy.feeds.upstream_deltas import UpstreamDeltas
 from bestbefore.addon.proxy.origin.contact import OriginError, Source
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.partial.stored_parts import StoredParts
@@ -137,6 +138,7 @@ class Exchanges:
             self._parts,
             new_objects or NewObjects(),
             Dictionaries(store, self._stored),
+            UpstreamDeltas(self._stored),
         )
         self._joiner = RequestJoiner(
             clock, store, self._active, self._answers, contacts, flights or Flights(), hit_for_miss or HitForMiss()

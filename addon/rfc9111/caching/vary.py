@@ -18,6 +18,9 @@ LONGEST = 1024
 """The longest request field, in characters, that may select a response. Credentials, which are not parsed, may be
 longer. Browsers send less than 200 characters of Accept-Language."""
 NORMALISED_KEPT = 1024
+_REPLACED = frozenset(("a-im", "if-none-match"))
+"""Fields that the proxy removes or replaces, so that clients' values select nothing: origins of deltas (RFC 3229) name
+them in Vary."""
 _CREDENTIALS = frozenset(("authorization", "cookie"))
 _WEIGHT = re.compile(r"[ \t]*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)[ \t]*")
 
@@ -39,6 +42,7 @@ def selecting_names(response: Fields) -> Names | None:
     names = {name.lower() for line in response.values("vary") for name in list_members(line)}
     if "*" in names or len(names) > MAX_NAMES or not all(map(is_token, names)):
         return None
+    names -= _REPLACED
     if "content-encoding" in response:
         names.add("accept-encoding")
     return tuple(sorted(names))
