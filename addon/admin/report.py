@@ -10,7 +10,6 @@ from itertools import zip_longest
 
 from bestbefore.addon.admin.missing import UnvalidatedReport, unvalidated_report
 from bestbefore.addon.engine.learning import Record
-from bestbefore.addon.engine.listing import Feed
 from bestbefore.addon.engine.rate_evidence import rate_evidence
 from bestbefore.addon.feeds.document import Hints
 from bestbefore.addon.rfc9111.caching.reuse import Action, decide, expiry
@@ -27,6 +26,7 @@ from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, observed_
 from bestbefore.policies.models.rates.likelihood import most_likely
 from bestbefore.policies.units import BINS, HOUR_S
 from bestbefore.policies.validation.machinery.bounds import LEAST_EXPOSURE_H
+from bestbefore.policies.validation.machinery.control import ControlState
 from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
 from bestbefore.policies.validation.machinery.spec import params
@@ -238,6 +238,8 @@ class ObjectReport:
     """None: its last response had a validator or lifetime, or it was not observed."""
     expected: ExpectedReport | None = None
     """None: the policy has no memory, or there is no history."""
+    controlled: ControlState | None = None
+    """None: no price is controlled."""
     parts: tuple[PartsReport, ...] = ()
     """The parts received last first; none that a later complete response has made useless."""
     signals: tuple[SignalReport, ...] = ()
@@ -328,7 +330,7 @@ def listed_object(
 
 
 def _observed(record: Record) -> Observed:
-    history = record.history()
+    history, feed = record.history(), record.feed
     counts = history.counts(-math.inf, math.inf) if record.n_updates else [0] * BINS
     hours = exposure_h(HOURLY_S, record.since_s, record.last_contact_s)
     return Observed(
@@ -342,7 +344,7 @@ def _observed(record: Record) -> Observed:
         last_updates=tuple(UpdateReport(update.after_s, update.by_s) for update in record.updates[-UPDATES_REPORTED:]),
         last_modified_s=record.last_modified_s,
         rate=_rate(record),
-        feed=None if record.feed is None else _feed(record.feed),
+        feed=None if feed is None else FeedReport(len(feed.items), feed.edited, feed.hints, feed.away),
     )
 
 
@@ -368,10 +370,6 @@ def _rate(record: Record) -> RateReport | None:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def _feed(feed: Feed) -> FeedReport:
-    return FeedReport(len(feed.items), feed.edited, feed.hints, feed.away)
 
 
 def _variant_report(copy: Copy, rule: DomainRule, now_s: float, demand: CopyDemand | None) -> VariantReport:

@@ -25,6 +25,7 @@ from bestbefore.addon.admin.sanitize import plain_text, plain_word
 from bestbefore.addon.admin.units import FAR_S, size, span, utc
 from bestbefore.addon.rfc9111.caching.reuse import Action
 from bestbefore.policies.units import HOUR_S
+from bestbefore.policies.validation.machinery.control import ControlState
 from bestbefore.policies.validation.machinery.spec import spec_text
 
 PATTERN_NEEDS_S = 12 * HOUR_S
@@ -59,6 +60,8 @@ def object_text(report: ObjectReport) -> str:
         lines += _observed_lines(report.observed, report.now_s)
     if report.expected is not None:
         lines += _expected_lines(report.expected)
+    if report.controlled is not None:
+        lines += _controlled_lines(report.controlled)
     if report.unvalidated is not None:
         lines.append(f"  validator   none: {missing(report.unvalidated, report.now_s)}")
     if report.prefetch is not None:
@@ -154,6 +157,15 @@ def _expected_lines(expected: ExpectedReport) -> Iterator[str]:
     ):
         yield f"    {estimate.weight:>4.0%}  {_every(estimate.per_hour)}, {by}"
     yield f"  its group   {_every(expected.member_per_hour)} in a typical member"
+
+
+def _controlled_lines(controlled: ControlState) -> Iterator[str]:
+    requests = controlled.requests
+    estimate = f", {100 * controlled.stale / requests:.3g} % by estimate" if requests else ""
+    yield f"  stale rate  {100 * controlled.target:.3g} % of its group is wanted{estimate} of {requests:,} requests"
+    shown, predicted = controlled.shown, controlled.predicted
+    yield f"              validations showed {shown:,.1f} stale hits where {predicted:,.1f} were predicted"
+    yield f"              now a stale hit is worth {controlled.price:.3g} validations"
 
 
 def _every(per_hour: float) -> str:

@@ -23,11 +23,12 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.commands.store_options import config_and_clock, open_configured_store, store_options
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.hub.show import channel_text
 from bestbefore.addon.hub.wire.channel import SiteChannel, sites
 from bestbefore.addon.prefetcher.outlook import outlook
-from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
+from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator, controlled_group
 from bestbefore.addon.proxy.pages.pages import HOST
 from bestbefore.addon.rfc9111.conditional.parts import partition_of
 from bestbefore.addon.rfc9111.copy import Copy
@@ -37,6 +38,7 @@ from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.interface import CommandError, StoreInputError, UnavailableError, UnwritableError
 from bestbefore.addon.store.store import Store
 from bestbefore.addon.websub.subscriptions import name_of, read_subscriptions
+from bestbefore.policies.validation.machinery.control import ControlState, state_of
 from bestbefore.policies.validation.machinery.features import Needs
 
 LISTED = 20
@@ -131,7 +133,15 @@ class _View:
         group = await self._evaluator.group(target.host, rule, cache_group) if Needs.GROUP in needs else None
         demands = [(await self._store.demand.of(copy)).demand for copy in copies] if rule.counts_demand else ()
         report = object_report(url, record, copies, rule, self.now_s, planned, parts, group, demands)
-        return replace(report, signals=await self._signals(target), push=await self._push(url))
+        controlled = None if record is None else await self._controlled(rule, record)
+        signals, push = await self._signals(target), await self._push(url)
+        return replace(report, signals=signals, push=push, controlled=controlled)
+
+    async def _controlled(self, rule: DomainRule, record: Record) -> ControlState | None:
+        target = rule.policy.stale_rate
+        if not target:
+            return None
+        return state_of(await self._store.stale.of(controlled_group(rule, record), self.now_s), target)
 
     async def _push(self, url: str) -> PushReport | None:
         """Return the subscription of an object, if the configured proxy subscribes to hubs."""

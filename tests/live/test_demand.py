@@ -1,4 +1,4 @@
-"""The demand for copies at work: counted by two proxies on one store, it decides at each, and outlives them."""
+"""What is counted of requests at work: by two proxies on one store, it decides at each, and outlives them."""
 
 import re
 import time
@@ -47,5 +47,30 @@ def test_what_is_requested_often_at_any_proxy_is_validated_sooner(
     # With a tenth of a request, at the prior rate of six a day: it counts for 24 minutes.
     requests = 2 * REQUESTS + 1
     shown = bestbefore("show", "--config", config, "--store", valkey.url, often)
-    assert f"requested   {(requests + 0.1) / 0.4:.3g} an hour, by the last day" in shown
+    found = re.search(r"requested   (\S+) an hour, by the last day", shown)
+    assert found is not None, shown
+    assert float(found[1]) == pytest.approx((requests + 0.1) / 0.4, rel=0.1)  # seconds pass between the requests
     assert "by the time since the last one" in shown
+
+
+def test_a_stale_rate_is_controlled_by_what_all_proxies_have_counted(
+    start_proxy: Callable[..., Any],
+    start_origin: Callable[..., Any],
+    valkey: Any,
+    tmp_path: Path,
+    bestbefore: Callable[..., str],
+) -> None:
+    config = tmp_path / "proxy.toml"
+    config.write_text('[default]\npolicy = "renewal"\nstale_rate = "5%"\n')
+    url = start_origin({"/page": [time.time() - 86_400.0]}).url + "/page"
+    proxies = [start_proxy("--config", str(config), "--store", valkey.url, state=tmp_path / str(n)) for n in range(2)]
+    for proxy in proxies:
+        got = [proxy.get(url) for _ in range(REQUESTS)]
+        assert [one.is_hit for one in got[1:]] == [True] * (REQUESTS - 1)
+    assert "fwd=" in proxies[1].get(url, {"Cache-Control": "no-cache"}).cache_status
+    assert [proxy.stop() for proxy in proxies] == [0, 0]
+
+    shown = bestbefore("show", "--config", config, "--store", valkey.url, url)
+    assert "stale rate  5 % of its group is wanted, 0.000" in shown
+    assert f" of {2 * REQUESTS} requests\n" in shown, "all but the first found a copy"
+    assert "now a stale hit is worth 0.5" in shown

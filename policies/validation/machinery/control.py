@@ -52,6 +52,23 @@ class CopyControl(NamedTuple):
     """The logarithm of the price by which its expiry was decided, in millionths."""
 
 
+class ControlState(NamedTuple):
+    """The control of a group at a moment, for people."""
+
+    target: float
+    """The share of cached requests that are to be stale hits."""
+    price: float
+    """The price in force: the number of validations that one stale hit is worth."""
+    requests: int
+    """The requests that found a copy, in all periods that count."""
+    stale: float
+    """The stale hits among them, by estimate."""
+    shown: float
+    """Those of them that validations have shown."""
+    predicted: float
+    """The stale hits that had been predicted for the copies of these validations."""
+
+
 class GroupSums:
     """The sums of a group by period."""
 
@@ -130,27 +147,34 @@ def of_validation(
 def log_price(rows: Sequence[Sequence[int]], target: float) -> float:
     """The logarithm of the price in force, for a target share of stale hits; `rows` as in `GroupSums`."""
     requests, log_prices, predicted = 0.0, 0.0, 0.0
-    weight, shown_weight = 1.0, 1.0
-    shown, shown_predicted = PRIOR_STALE * MILLION, PRIOR_STALE * MILLION
+    weight = 1.0
     for age in range(len(rows)):
         row = rows[age]
         requests += weight * row[REQUESTS]
         log_prices += weight * row[LOG_PRICES] / MILLION
         predicted += weight * row[PREDICTED] / MILLION
-        shown += shown_weight * row[STALE]
-        shown_predicted += shown_weight * row[STALE_PREDICTED]
         weight *= KEPT
-        shown_weight *= SHOWN_KEPT
     first = math.log(FIRST_PRICE / target)
     requests += PRIOR_REQUESTS
     used = (log_prices + PRIOR_REQUESTS * first) / requests
-    for_each = shown / shown_predicted
+    for_each = shown_for_each(rows)
     rate = (for_each * predicted + PRIOR_REQUESTS * target) / requests
     all_requests, all_stale = estimated_stale(rows, for_each)
     owed = all_stale - target * all_requests
     correction = min(max(owed / (target * requests), -LARGEST_CORRECTION), LARGEST_CORRECTION)
     wanted = used + math.log(rate / target) + correction
     return min(max(wanted, first + math.log(LOWEST)), first + math.log(HIGHEST))
+
+
+def shown_for_each(rows: Sequence[Sequence[int]]) -> float:
+    """The stale hits shown by validations for each that was predicted."""
+    shown, predicted = PRIOR_STALE * MILLION, PRIOR_STALE * MILLION
+    weight = 1.0
+    for age in range(len(rows)):
+        shown += weight * rows[age][STALE]
+        predicted += weight * rows[age][STALE_PREDICTED]
+        weight *= SHOWN_KEPT
+    return shown / predicted
 
 
 def estimated_stale(rows: Sequence[Sequence[int]], for_each: float) -> tuple[float, float]:
@@ -165,3 +189,11 @@ def estimated_stale(rows: Sequence[Sequence[int]], for_each: float) -> tuple[flo
         stale += row[STALE]
         open_ += row[PREDICTED] - row[STALE_PREDICTED]
     return float(requests), (stale + for_each * max(open_, 0)) / MILLION
+
+
+def state_of(rows: Sequence[Sequence[int]], target: float) -> ControlState:
+    """Return the control of a group with these sums."""
+    _, stale = estimated_stale(rows, shown_for_each(rows))
+    requests, _, _, shown, predicted = (sum(row[k] for row in rows) for k in range(SUMS))
+    price = math.exp(log_price(rows, target))
+    return ControlState(target, price, requests, stale, shown / MILLION, predicted / MILLION)

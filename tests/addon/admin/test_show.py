@@ -18,6 +18,7 @@ from bestbefore.addon.admin.report import (
 from bestbefore.addon.admin.show import list_text, object_text
 from bestbefore.addon.feeds.document import Hints
 from bestbefore.addon.rfc9111.caching.reuse import Action
+from bestbefore.policies.validation.machinery.control import ControlState
 
 NOW_S = 1706227238.0
 VARIANT = VariantReport(
@@ -120,6 +121,17 @@ def test_a_rate_and_a_gain_of_next_to_nothing_are_not_numbers() -> None:
     text = object_text(replace(REPORT, observed=quiet, prefetch=replace(REPORT.prefetch, gain=0.00012)))
     assert "  rate        too early to tell: no update seen\n" in text
     assert "              expected to spare less than 0.01 outdated answers\n" in text
+
+
+def test_a_controlled_price_is_shown_with_what_decides_it() -> None:
+    controlled = ControlState(0.05, 0.6123, 12_345, 600.0, 123.4, 99.0)
+    assert """
+  stale rate  5 % of its group is wanted, 4.86 % by estimate of 12,345 requests
+              validations showed 123.4 stale hits where 99.0 were predicted
+              now a stale hit is worth 0.612 validations
+""" in object_text(replace(REPORT, controlled=controlled))
+    nothing = ControlState(0.05, 0.6, 0, 0.0, 0.0, 0.0)
+    assert "is wanted of 0 requests\n" in object_text(replace(REPORT, controlled=nothing))
 
 
 def test_what_a_policy_expects_and_how_often_a_copy_is_requested_is_shown() -> None:

@@ -73,6 +73,15 @@ def test_the_price_stays_within_its_bounds() -> None:
     assert price(cheap) == pytest.approx(control.LOWEST * FIRST)
 
 
+def test_the_state_of_a_group_tells_what_its_price_follows_from() -> None:
+    sums = after(99, changed=True, times=3)
+    state = control.state_of(sums.rows, TARGET)
+    assert (state.target, state.requests) == (TARGET, 300)
+    assert state.price == pytest.approx(price(sums))
+    assert state.stale == pytest.approx(state.shown) == pytest.approx(stale_in(sums))
+    assert 0.0 < state.predicted < state.shown
+
+
 def test_sums_count_less_with_time_so_that_a_group_adapts() -> None:
     sums = after(999, changed=True, times=4, log_price=math.log(3 * FIRST))
     then = price(sums)
