@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from bestbefore.addon.config.domain_sections import DEFAULT_POLICY
 from bestbefore.addon.rules import HostPattern
 from bestbefore.policies.validation.baselines.oracle import Oracle
 from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS
@@ -55,6 +54,14 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Tried:
+    """A policy with its counts in the first part, over all domains."""
+
+    point: Point
+    counts: Counts
+
+
+@dataclass(frozen=True, slots=True)
 class Recommendation:
     """A recommended configuration, and its expected results."""
 
@@ -71,7 +78,11 @@ class Recommendation:
     followed: Counts
     """The counts in the second part under this recommendation, over all domains."""
     unconfigured: Counts
-    """The counts in the second part of the proxy without a configuration."""
+    """The counts in the second part of the present policy."""
+    present: Tried
+    """The policy in use now."""
+    tried: Sequence[Tried]
+    """The candidates."""
 
     @property
     def is_founded(self) -> bool:
@@ -101,12 +112,14 @@ def recommend(
     candidates: Sequence[Point],
     largest_stale_rate: float,
     evaluate: Evaluate,
+    present: Point,
 ) -> Recommendation:
     """Choose for each domain, and for all together, the candidate that `nearest` selects on the first part of a trace.
 
     `first` and `then` replay the two parts; the second part has no influence on the choice. `candidates`, one or more,
     are compared with the live defaults. A domain gets its own choice if it is a host, and in the first part at least
-    `LEAST_CACHED` of its requests found a copy and `LEAST_CHANGES` of these found a change.
+    `LEAST_CACHED` of its requests found a copy and `LEAST_CHANGES` of these found a change. `present` is the policy in
+    use now.
     """
     by_domain = Breakdown.by_domain([*first.scenario.objects, *then.scenario.objects])
     sizes = _most_requested_first(by_domain.count(first.replay_objects(Oracle())))
@@ -115,8 +128,8 @@ def recommend(
     own = set(filter(is_host, enough))
     parts = Breakdown(DOMAIN, {name: domain if domain in own else OTHERS for name, domain in by_domain.parts.items()})
     policies = [replayed(candidate) for candidate in candidates]
-    first.prepare(policies)
-    first_counts = evaluate(partial(_count_parts, first, parts), policies)
+    first.prepare([*policies, replayed(present)])
+    *first_counts, of_present = evaluate(partial(_count_parts, first, parts), [*policies, replayed(present)])
     totals = [Counts.total(counts.values()) for counts in first_counts]
     default = nearest(totals, largest_stale_rate)
     places = {
@@ -124,7 +137,7 @@ def recommend(
         for domain in sizes if domain in own
     }
     chosen = sorted({default, *places.values()})
-    tried = [*(policies[place] for place in chosen), make_policy(DEFAULT_POLICY, REPLAYED_DEFAULTS), Oracle()]
+    tried = [*(policies[place] for place in chosen), replayed(present), Oracle()]
     then.prepare(tried)
     counted = evaluate(partial(_count_parts, then, parts), tried)
     then_counts = dict(zip(chosen, counted, strict=False))
@@ -150,6 +163,8 @@ def recommend(
         sum(counted.validations for counted in sizes.values()),
         Counts.total([*(one.then for one in choices.values()), then_counts[default].get(OTHERS, nothing)]),
         Counts.total(unconfigured.values()),
+        Tried(present, Counts.total(of_present.values())),
+        [Tried(point, counts) for point, counts in zip(candidates, totals, strict=True)],
     )
 
 

@@ -1,18 +1,19 @@
 """`bestbefore recommend`: choose the policies for the domains of a trace, as a configuration of the proxy."""
 
+import json
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import click
 
 from bestbefore.addon.admin.units import utc
-from bestbefore.addon.config.domain_sections import LIVE_POLICIES
+from bestbefore.addon.config.domain_sections import DEFAULT_POLICY, LIVE_POLICIES
 from bestbefore.addon.config.problems import printable
 from bestbefore.addon.errors import InputError
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import params
-from bestbefore.replay.candidates import CANDIDATES
+from bestbefore.replay.candidates import CANDIDATES, controlled_candidates
 from bestbefore.replay.commands.messages import say, warn
 from bestbefore.replay.commands.number_option import number
 from bestbefore.replay.commands.progress import bar, in_order
@@ -23,6 +24,7 @@ from bestbefore.replay.recommend import PartCounts, Recommendation, recommend
 from bestbefore.replay.report.configuration import WRITTEN, summary, toml, unfounded
 from bestbefore.replay.report.facts import facts
 from bestbefore.replay.report.formatting import percent
+from bestbefore.replay.report.forms import json_rows, table
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.engines import Engines
 from bestbefore.replay.simulate.observed import Warm
@@ -54,7 +56,11 @@ def parse_share(text: str) -> float:
 @click.option("--policy", "specs", multiple=True, metavar="SPEC",
               help="Policy to choose from: NAME or NAME:KEY=VALUE,...; a value may be a range A..B/N of N values. "
               f"Repeatable. Default: several of each kind. Names: {', '.join(LIVE_POLICIES)}.")
+@click.option("--present", default=DEFAULT_POLICY, show_default=True, metavar="SPEC",
+              help="Policy in use now, which is compared with those to choose from.")
 @jobs_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON objects, one per line: the choice for each "
+              "domain, the policy in use now, and each candidate.")
 @click.option("--out", "out_path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write the configuration to this TOML file, and print a table instead.")
 def command(
@@ -63,7 +69,9 @@ def command(
     history: str,
     largest_stale_rate: float,
     specs: tuple[str, ...],
+    present: str,
     jobs: int,
+    as_json: bool,
     out_path: Path | None,
 ) -> None:
     """Find, for each domain of a trace, the policy with the fewest validations at a given stale rate.
@@ -71,7 +79,9 @@ def command(
     The policy is chosen on the first two thirds of the time and tested on the rest. The output is a configuration for
     bestbefore proxy --config FILE.
     """
-    candidates = _candidates(specs or CANDIDATES)
+    # With complete histories a controlled price has no fast engine.
+    controlled = controlled_candidates(largest_stale_rate) if history == "observed" else ()
+    candidates = _candidates(specs or (*CANDIDATES, *controlled), "--policy")
     if largest_stale_rate >= IMPLAUSIBLE:
         warn(f"{percent(largest_stale_rate)} stale hits are asked for; 1 % is written 1% or 0.01")
     if out_path is not None:
@@ -89,18 +99,16 @@ def command(
         return in_order(parallel_map(count, policies, jobs), len(policies), "policies")
 
     found = recommend(
-        Engines(parts.first, bar=bar), Engines(parts.then, bar=bar), candidates, largest_stale_rate, evaluate
+        Engines(parts.first, bar=bar), Engines(parts.then, bar=bar), candidates, largest_stale_rate, evaluate,
+        _candidates([present], "--present")[0],
     )
-    if not found.is_founded:
-        warn(unfounded(found))
     _tell_what_is_not_reached(found)
     files = (trace.updates_path, trace.requests_path, trace.log_path)
     text = toml(found, _facts(parts, [path for path in files if path is not None]))
-    if out_path is None:
-        click.echo(text, nl=False)
-        return
-    for line in summary(found):
+    for line in _printed(found, None if out_path is not None else text, as_json=as_json):
         click.echo(line)
+    if out_path is None:
+        return
     try:
         with whole_file(out_path) as file:
             file.write(text.encode())
@@ -108,6 +116,13 @@ def command(
         click.echo(f"\n{text}", nl=False)  # so that minutes of work are not lost
         raise
     say(f"{out_path} is written; the proxy takes it: bestbefore proxy --config {shlex.quote(str(out_path))}")
+
+
+def _printed(found: Recommendation, text: str | None, *, as_json: bool) -> Iterable[str]:
+    """Return the lines to print: JSON, the configuration, or, if `text` is None as it goes to a file, tables."""
+    if as_json:
+        return map(json.dumps, json_rows(found))
+    return (*summary(found), "", *table(found)) if text is None else text.splitlines()
 
 
 def _check_out(path: Path) -> None:
@@ -118,22 +133,24 @@ def _check_out(path: Path) -> None:
         raise InputError(f"--out {path}: exists and was not written by bestbefore recommend: give another file")
 
 
-def _candidates(specs: Sequence[str]) -> list[Point]:
+def _candidates(specs: Sequence[str], option: str) -> list[Point]:
     points = []
     for spec in specs:
         try:
             points += points_of(spec)
         except ValueError as error:
-            raise InputError(f"--policy {spec}: {error}") from None
+            raise InputError(f"{option} {spec}: {error}") from None
         policy = points[-1].policy
         if policy.name not in LIVE_POLICIES:
-            raise InputError(f"--policy {spec}: it can only be replayed; expected one of {', '.join(LIVE_POLICIES)}")
-        if params(policy).get("max_ttl") == "inf":
-            raise InputError(f"--policy {spec}: max_ttl=inf can only be replayed; expected a duration")
+            raise InputError(f"{option} {spec}: it can only be replayed; expected one of {', '.join(LIVE_POLICIES)}")
+        if "max_ttl" in points[-1].written and params(policy)["max_ttl"] == "inf":
+            raise InputError(f"{option} {spec}: max_ttl=inf can only be replayed; expected a duration")
     return points
 
 
 def _tell_what_is_not_reached(found: Recommendation) -> None:
+    if not found.is_founded:
+        warn(unfounded(found))
     missed = [domain for domain, choice in found.domains.items() if not choice.reached]
     missed += [] if found.default.reached else ["all domains together"]
     if missed:

@@ -4,13 +4,13 @@ import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
-from bestbefore.addon.config.domain_sections import DEFAULT_POLICY
 from bestbefore.addon.config.problems import printable
 from bestbefore.addon.rules import HostPattern
 from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS
 from bestbefore.policies.validation.machinery.spec import Value
 from bestbefore.replay.recommend import LEAST_CACHED, LEAST_CHANGES, Choice, Recommendation, is_host, stale_rate
 from bestbefore.replay.report.formatting import aligned, percent
+from bestbefore.replay.report.forms import table
 from bestbefore.replay.simulate.counts import Counts
 
 WRITTEN = "# Written by bestbefore recommend."
@@ -57,6 +57,9 @@ def _lines(found: Recommendation, facts: Sequence[str]) -> Iterator[str]:
         f"In the second part, {found.followed.cached:,} requests found a copy: stale hits among them, and validations"
     )
     yield from (f"# {line}" for line in _compared(found))
+    if of_forms := list(table(found)):
+        yield "#"
+        yield from (f"# {line}" for line in of_forms)
     yield ""
     yield "[default]"
     yield "# Chosen on all domains together, for those without a rule of their own."
@@ -79,7 +82,7 @@ def _compared(found: Recommendation) -> Iterator[str]:
     """Yield the results in the second part with this file, without a file, and of the oracle."""
     for who, counts in (
         ("with this file", found.followed),
-        (f"without ({DEFAULT_POLICY})", found.unconfigured),
+        (f"without ({found.present.point.spec})", found.unconfigured),
         (AT_BEST, found.default.bound),
     ):
         yield f"  {who:<17} {_result_text(counts, found)}"

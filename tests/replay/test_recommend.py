@@ -105,7 +105,8 @@ def split(updates: Updates, requests: Requests, origin_s: float | None = None, w
 
 
 def recommended(parts: Parts, largest_stale_rate: float, candidates: Sequence[Point] = CANDIDATES) -> Recommendation:
-    return recommend(Engines(parts.first), Engines(parts.then), candidates, largest_stale_rate, here)
+    (present,) = points_of("indttl")
+    return recommend(Engines(parts.first), Engines(parts.then), candidates, largest_stale_rate, here, present)
 
 
 def total(counts: Mapping[str, Counts], domain: str) -> Counts:

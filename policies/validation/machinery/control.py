@@ -29,13 +29,13 @@ KEPT = math.exp(-PERIOD_S / (2 * DAY_S))
 """The share of the weight of requests that is left after a period."""
 SHOWN_KEPT = math.exp(-PERIOD_S / (4 * DAY_S))
 """The same for stale hits shown by validations, of which there are fewer."""
-PRIOR_REQUESTS = 2000.0
+PRIOR_REQUESTS = 300.0
 """The number of requests, at the first price and with the target share of stale hits, that are added to a group's."""
 PRIOR_STALE = 5.0
 """The number of stale hits, as many as predicted, that are added to those shown."""
 FIRST_PRICE = 0.03
 """The price in force before any request is this over the target."""
-LOWEST, HIGHEST = 0.25, 50.0
+LOWEST, HIGHEST = 0.5, 50.0
 """The bounds of the price, over the first one."""
 LARGEST_CORRECTION = 0.3
 """How much of the logarithm of the price may make up for stale hits that were too many or too few."""

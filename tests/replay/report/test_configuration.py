@@ -1,4 +1,5 @@
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import make_policy
 from bestbefore.replay.candidates import CANDIDATES
-from bestbefore.replay.recommend import Choice, Recommendation
+from bestbefore.replay.recommend import Choice, Recommendation, Tried
 from bestbefore.replay.report.configuration import summary, toml
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.sweeps.grid import Point, points_of
@@ -28,7 +29,8 @@ def choice(spec: str, *, reached: bool = True, then: Counts = THEN) -> Choice:
 def recommendation(
     default: Choice, domains: Mapping[str, Choice] | None = None, others: Sequence[str] = (), changes: int = 70
 ) -> Recommendation:
-    return Recommendation(0.01, default, domains or {}, others, changes, THEN, FIRST)
+    present = Tried(*points_of("indttl"), NOTHING)
+    return Recommendation(0.01, default, domains or {}, others, changes, THEN, FIRST, present, [])
 
 
 def live(point: Point) -> Policy:
@@ -98,7 +100,7 @@ def test_the_figures_stand_beside_each_rule() -> None:
     (THEN, False),
 ])
 def test_a_file_that_does_worse_than_none_is_reported(without: Counts, warned: bool) -> None:
-    found = Recommendation(0.01, choice("ttl"), {}, (), 70, THEN, without)
+    found = replace(recommendation(choice("ttl")), unconfigured=without)
     beware = "  Beware: in the second part the proxy did better without this file."
     assert (f"\n# {beware}\n" in toml(found, [])) == warned
     assert (beware in summary(found)) == warned
