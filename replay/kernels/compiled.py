@@ -17,7 +17,7 @@ from bestbefore.policies.validation.machinery.bounds import Rule, RuleWithFallba
 from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.tolerance import Mass, Price
-from bestbefore.replay.kernels import learning, observed, walk
+from bestbefore.replay.kernels import learning, observed, siblings, walk
 from bestbefore.replay.kernels.arrays import memories
 from bestbefore.replay.kernels.arrays.histories import PackedHistories
 from bestbefore.replay.kernels.arrays.truth import Truth
@@ -30,6 +30,7 @@ from bestbefore.replay.kernels.observed import CopyColumns
 from bestbefore.replay.kernels.observed_features import ObservedFeatures
 from bestbefore.replay.kernels.prefetching import make_prefetch_compilable
 from bestbefore.replay.kernels.rule import AnyRule, in_numbers, parameters_of
+from bestbefore.replay.kernels.siblings import SiblingColumns
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 
@@ -37,7 +38,8 @@ for named in (CompleteFeatures, ObservedFeatures, Rule, RuleWithFallback, Mass, 
     make_methods_compilable(named)
 make_prefetch_compilable()
 for loop in (
-    walk.replay, observed.replay, learning.learn_all, learning.report_all, memories.remember, memories.count_requests
+    walk.replay, observed.replay, learning.learn_all, learning.report_all, memories.remember, memories.count_requests,
+    siblings.contact_sites,
 ):
     make_compilable(loop)
 
@@ -47,6 +49,7 @@ learn_all = compiled(learning.learn_all)
 remember = compiled(memories.remember)
 count_requests = compiled(memories.count_requests)
 report_all = compiled(learning.report_all)
+contact_sites = compiled(siblings.contact_sites)
 
 
 def by_bin() -> ByBin:
@@ -107,7 +110,7 @@ def _nothing(rule: AnyRule) -> tuple[Any, ...]:
 def _nothing_observed(rule: AnyRule) -> tuple[Any, ...]:
     truth, ids = Truth.of(NO_UPDATES, (), Grouping.ALL), np.empty(0, dtype=np.int32)
     learnt, copies = LearntColumns.nothing(truth), CopyColumns.none(0, rule, memories.no_demand(0))
-    given = np.empty(0), ids, ids, copies, Uncontrolled(), truth, learnt, rule
+    given = np.empty(0), ids, ids, copies, Uncontrolled(), truth, learnt, SiblingColumns.none(), rule
     return *given, _NO_COUNTS, _NO_DECISIONS, by_bin(), late()
 
 

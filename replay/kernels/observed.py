@@ -22,6 +22,7 @@ from bestbefore.replay.kernels.controlled import Control
 from bestbefore.replay.kernels.learning import NEVER_S, LearntColumns, learn, updates_per_s
 from bestbefore.replay.kernels.observed_features import ObservedFeatures
 from bestbefore.replay.kernels.rule import AnyRule
+from bestbefore.replay.kernels.siblings import SiblingColumns, is_outdated, stored
 from bestbefore.replay.traces.columns.columns import IdArray
 
 BLOCK = 2048
@@ -60,6 +61,7 @@ def replay(
     control: Control,
     truth: Truth,
     learnt: LearntColumns,
+    sites: SiblingColumns,
     rule: AnyRule,
     counts: NDArray[np.int64],
     decisions: FloatArray,
@@ -73,10 +75,11 @@ def replay(
     there. `by_bin` and `late` (`BLOCK` numbers) are overwritten.
     """
     decided = 0
+    uses_siblings = sites.least < 1.0
     for begin in range(0, len(times_s), BLOCK):
         end = min(begin + BLOCK, len(times_s))
         n = end - begin
-        if rule.counts_requests:  # each request counts before later ones are decided
+        if rule.counts_requests or uses_siblings:  # each counts before later ones, or may find its copy outdated
             for i in range(n):
                 late[i] = begin + i
         else:
@@ -88,7 +91,7 @@ def replay(
             row = counts[object_ if len(counts) > 1 else 0]
             asked = count_request(copies.asked, stream, t) if rule.counts_requests else first_request(t)
             expiry, change_s = copies.expiry_s[stream], copies.change_s[stream]
-            if t < expiry:
+            if t < expiry and not (uses_siblings and is_outdated(sites, truth, object_, stream)):
                 row[1] += 1
                 row[2] += change_s <= t
                 control.count_hit(stream, learnt.group_of[object_], t)
@@ -123,6 +126,8 @@ def replay(
                 copies.state[stream] = made.state
             copies.expiry_s[stream] = made.expiry_s
             copies.change_s[stream] = learnt.next_s[object_]
+            if uses_siblings:
+                stored(sites, truth, learnt, object_, stream, t, made.expiry_s)
             if len(decisions):
                 decisions[decided][0] = t
                 decisions[decided][1] = made.expiry_s

@@ -42,11 +42,11 @@ class Engines:
         """Return the reason why the preferred engine cannot replay under the policy; None if it can."""
         match self.preferred:
             case Through.FAST:
-                if policy.siblings < 1.0:
-                    return "it validates because of siblings, whose order in time the fast engines do not keep"
                 learns = self._learns(policy)
                 if policy.stale_rate and not learns:
                     return "its price follows the requests of a group in time, and histories are complete"
+                if policy.siblings < 1.0 and not learns:
+                    return "it validates because of siblings, whose contacts complete histories do not put in order"
                 obstacle = fast_observed_engine.obstacle if learns else fast_engine.obstacle
                 compiling = fast_observed_engine.compiling_obstacle if learns else fast_engine.compiling_obstacle
                 why = obstacle(self.scenario, policy)

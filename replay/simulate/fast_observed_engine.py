@@ -6,6 +6,7 @@ request that finds its copy fresh costs one comparison; the observations of cont
 
 import math
 import multiprocessing
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
@@ -18,7 +19,8 @@ from numpy.typing import NDArray
 from bestbefore.policies.units import FloatArray
 from bestbefore.policies.validation.machinery.features import ByBin
 from bestbefore.policies.validation.machinery.policy import Policy
-from bestbefore.replay.kernels import learning, observed
+from bestbefore.policies.validation.siblings.siblings import NAMES_KEPT
+from bestbefore.replay.kernels import learning, observed, siblings
 from bestbefore.replay.kernels.arrays.earlier_demand import earlier_demand
 from bestbefore.replay.kernels.arrays.memories import no_demand
 from bestbefore.replay.kernels.arrays.stream_codes import codes_of
@@ -28,6 +30,7 @@ from bestbefore.replay.kernels.controlled import Controlled, Uncontrolled
 from bestbefore.replay.kernels.learning import LearntColumns
 from bestbefore.replay.kernels.observed import CopyColumns
 from bestbefore.replay.kernels.rule import AnyRule, looks_at_counts, looks_at_groups, remembers, rule_of
+from bestbefore.replay.kernels.siblings import SiblingColumns
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.fast_engine import COLUMNS, COMPILED_FROM, NO_DECISIONS, Compiling, counting
 from bestbefore.replay.simulate.observed import Warm
@@ -48,6 +51,8 @@ class Loops(NamedTuple):
     """`learning.learn_all`."""
     report_all: Callable[..., None]
     """`learning.report_all`."""
+    contact_sites: Callable[..., None]
+    """`siblings.contact_sites`."""
     cores: int
     """The number of threads that can replay at the same time."""
 
@@ -60,11 +65,19 @@ def loops(*, compiles: bool) -> Loops:
             lambda rule: rule,
             learning.learn_all,
             learning.report_all,
+            siblings.contact_sites,
             1,
         )
     from bestbefore.replay.kernels import compiled
 
-    return Loops(compiled.replay_observed, compiled.prepared, compiled.learn_all, compiled.report_all, CORES)
+    return Loops(
+        compiled.replay_observed,
+        compiled.prepared,
+        compiled.learn_all,
+        compiled.report_all,
+        compiled.contact_sites,
+        CORES,
+    )
 
 
 def obstacle(scenario: Scenario, policy: Policy) -> str | None:
@@ -75,7 +88,14 @@ def obstacle(scenario: Scenario, policy: Policy) -> str | None:
     rule = rule_of(policy)
     if rule is None:
         return f"{policy.name} is not a function of features"
+    if policy.siblings < 1.0 and _largest_site(scenario) > NAMES_KEPT:
+        return f"it validates because of siblings, and a group has more than {NAMES_KEPT:,} objects"
     return None if _requests(scenario) < COMPILED_FROM else compiling_obstacle(rule)
+
+
+def _largest_site(scenario: Scenario) -> int:
+    """Return the number of objects of the largest group."""
+    return max(Counter(map(scenario.grouping.group_of, scenario.objects)).values(), default=0)
 
 
 def compiling_obstacle(rule: AnyRule) -> str | None:
@@ -137,12 +157,14 @@ class FastObservedReplay:
         run = self._loops(compiles=self._compiling.of(rule))
         streams, n = self._streams
         copies = CopyColumns.none(n, rule, self._asked.copy() if rule.counts_requests else no_demand(0))
-        counts_groups, target = looks_at_groups(rule), policy.stale_rate
+        counts_groups, target, uses_siblings = looks_at_groups(rule), policy.stale_rate, policy.siblings < 1.0
+        follows_time = target > 0.0 or uses_siblings
         learnt = self._at_test_start.copy(
-            counts=looks_at_counts(rule) or target > 0.0, counts_groups=counts_groups, remembers=remembers(rule)
+            counts=looks_at_counts(rule) or follows_time, counts_groups=counts_groups, remembers=remembers(rule)
         )
-        part_of = self._parts(run.cores, by_group=counts_groups or target > 0.0)
+        part_of = self._parts(run.cores, by_group=counts_groups or follows_time)
         control = Controlled.nothing(target, n, len(learnt.rates)) if target else Uncontrolled()
+        sites = self._sites_at_test_start.copy(policy.siblings) if uses_siblings else SiblingColumns.none()
         prepared = run.prepared(rule)
         parts = int(part_of.max(initial=0)) + 1
         # Parts share no objects, so they can share the rows of objects, but not a single row for all objects.
@@ -153,7 +175,7 @@ class FastObservedReplay:
                 own = np.flatnonzero(part_of[object_ids] == part)
                 times_s, object_ids, stream_ids = times_s[own], object_ids[own], stream_ids[own]
             run.replay(
-                times_s, object_ids, stream_ids, copies, control, self._truth, learnt, prepared, counted[part],
+                times_s, object_ids, stream_ids, copies, control, self._truth, learnt, sites, prepared, counted[part],
                 NO_DECISIONS,
             )
 
@@ -208,6 +230,23 @@ class FastObservedReplay:
             reported = np.array([i for i, name in enumerate(self._objects) if name in there], dtype=np.int32)
             run.report_all(self._truth, learnt, reported, self._scenario.origin_s, warmup.test_start_s)
         return learnt
+
+
+    @cached_property
+    def _sites_at_test_start(self) -> SiblingColumns:
+        """Return what is known of siblings at the test start; see `ReplayedSites.at_test_start`."""
+        run = self._loops(compiles=_requests(self._scenario) >= COMPILED_FROM)
+        warmup, truth = self._scenario.warmup, self._truth
+        tells_times = warmup is None or warmup.tells_times
+        n_sites, streams = len(truth.group_firsts) - 1, self._streams[1]
+        sites = SiblingColumns.nothing(n_sites, truth.group_of, self._objects, streams, tells_times=tells_times)
+        if warmup is not None and warmup.warm is Warm.CONTACTS:
+            for times_s, object_ids, _ in _chunks(warmup.requests):
+                run.contact_sites(sites, truth, times_s, object_ids)
+        if warmup is not None and warmup.warm is Warm.COMPLETE:
+            there = set(self._scenario.objects)
+            sites.contact_s[[name in there for name in self._objects]] = warmup.test_start_s
+        return sites
 
 
 def _no_counts(rows: int) -> NDArray[np.int64]:

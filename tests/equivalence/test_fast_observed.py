@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from drawn import (
+    COMPILED_SPECS,
     DAY,
     EXCERPT_ORIGIN_S,
     EXCERPT_TEST_START_S,
@@ -51,6 +52,8 @@ def is_told_the_past(spec: str) -> bool:
 
 
 PAST_SPECS = [spec for spec in SPECS if is_told_the_past(spec)]
+SIBLINGS = f"{COMPILED_SPECS[0]},siblings=0.02"
+"""The kernel is that of the policy without siblings."""
 LOOPS = {
     "as it stands": loops(compiles=False),
     "compiled": loops(compiles=True)._replace(cores=1),  # which decides in order of time
@@ -105,7 +108,10 @@ def by_loops(which: Loops, scenario: Scenario, policy: Policy) -> tuple[dict[str
 
 @pytest.mark.parametrize(
     ("spec", "names"),
-    fast_or_slow([spec for spec in [*SPECS, *MORE_SPECS, "ttl:stale_rate=0.1"] if is_told_the_past(spec)]),
+    [
+        *fast_or_slow([spec for spec in [*SPECS, *MORE_SPECS, "ttl:stale_rate=0.1"] if is_told_the_past(spec)]),
+        pytest.param(SIBLINGS, LOOPS),
+    ],
 )
 @given(
     traces,
@@ -171,10 +177,35 @@ def test_on_the_excerpt(spec: str, cache: Cache, warm: Warm, data: Path) -> None
     check(recorded_scenario(*paths, cache, grouping, warm), spec)
 
 
+@pytest.mark.parametrize(
+    ("where", "grouping", "warm"),
+    [(Cache.CLIENT, Grouping.PREFIX, Warm.CONTACTS), (Cache.SHARED, Grouping.ALL, Warm.COMPLETE)],
+)
+def test_with_siblings_on_the_excerpt(where: Cache, grouping: Grouping, warm: Warm, data: Path) -> None:
+    paths = data / "excerpt.updates.csv", data / "excerpt.requests.csv.gz"
+    scenario = recorded_scenario(*paths, where, grouping, warm)
+    check(scenario, SIBLINGS)
+    specs = SIBLINGS, COMPILED_SPECS[0]
+    decided, without = (by_loops(LOOPS["compiled"], scenario, parse_spec(spec))[1] for spec in specs)
+    assert len(decided) > len(without)
+
+
+def test_a_site_with_more_objects_than_are_kept_is_left_to_the_plain_engine(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = data / "excerpt.updates.csv", data / "excerpt.requests.csv.gz"
+    scenario = recorded_scenario(*paths, Cache.SHARED, Grouping.ALL, Warm.CONTACTS)
+    assert fast_observed_engine.obstacle(scenario, parse_spec(SIBLINGS)) is None
+    monkeypatch.setattr(fast_observed_engine, "NAMES_KEPT", 3)
+    assert "a group has more than 3 objects" in str(fast_observed_engine.obstacle(scenario, parse_spec(SIBLINGS)))
+    assert fast_observed_engine.obstacle(scenario, parse_spec(COMPILED_SPECS[0])) is None
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "cache", "warm"),
     [
+        (SIBLINGS, Cache.SHARED, Warm.CONTACTS),
         ("ttl:alpha=0.2", Cache.CLIENT, Warm.NONE),
         ("agghist:theta=0.2", Cache.SHARED, Warm.CONTACTS),
         ("indttl:theta=0.1,max_ttl=1d,min_ttl=10m,fallback=ttl+group,history_window=5d", Cache.SHARED, Warm.CONTACTS),

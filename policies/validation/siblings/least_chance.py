@@ -15,6 +15,11 @@ def least_chance(history: History, current_s: float, expiry_s: float, least: flo
     c rho = 2 / (L M). When a share s of the lifetime is left, a copy that is outdated with the probability q costs
     q c rho s L = 2 q s / M, and to validate it now, in place of at its expiry, costs s. That is less if q > M / 2.
     """
-    observed_s = max(current_s - history.since_s, 0.0)
-    updates = history.count(current_s - observed_s, current_s)
-    return max(least, 0.5 * (updates + 0.5) / (observed_s + DAY_S) * (expiry_s - current_s))
+    since_s = min(history.since_s, current_s)
+    updates = history.count(since_s, current_s)
+    return least_chance_of(updates, current_s - since_s, expiry_s - current_s, least)
+
+
+def least_chance_of(updates: int, observed_s: float, lifetime_s: float, least: float) -> float:
+    """Return `least_chance` by the number of updates in the time observed."""
+    return max(least, 0.5 * (updates + 0.5) / (observed_s + DAY_S) * lifetime_s)

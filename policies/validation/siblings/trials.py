@@ -62,14 +62,15 @@ def trials(changes: Iterable[SiteChange], directory: str, changed_s: float | Non
 def chances(site: Trials, directory: Trials, own: Trials) -> Chances:
     """Return the probabilities for an object by its own trials, those of its directory, and those of the site."""
     return Chances(
-        _chance(site.same_together, site.same, directory.same_together, directory.same, own.same_together, own.same),
-        _chance(
+        chance(site.same_together, site.same, directory.same_together, directory.same, own.same_together, own.same),
+        chance(
             site.other_together, site.other, directory.other_together, directory.other, own.other_together, own.other
         ),
     )
 
 
-def _chance(site_together: int, site: int, directory_together: int, directory: int, together: int, own: int) -> float:
+def chance(site_together: int, site: int, directory_together: int, directory: int, together: int, own: int) -> float:
+    """Return the probability by counts of the site, of the directory and of the object: how often together, and all."""
     of_site = (site_together + SITE_PRIOR[0]) / (site + SITE_PRIOR[1])
     of_directory = (directory_together + PARENT_WEIGHT * of_site) / (directory + PARENT_WEIGHT)
     return (together + PARENT_WEIGHT * of_directory) / (own + PARENT_WEIGHT)
