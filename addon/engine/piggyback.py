@@ -8,25 +8,58 @@ that parameters of a member name (docs/newer_http.md):
 - `unseen`: there may be further updates after this time, and before that of the member.
 
 The token `none` in place of the members: no update is known.
+
+Of an object with few known updates the response also has `Update-Pattern`, the aggregate history of its group
+(`adaptive`, section 3.3.1): the updates of all members in each hour of the day, in the last `days`.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import http_sf
 
 from bestbefore.addon.engine.update import TimeSpan, Update
 from bestbefore.addon.rfc9111.message import Fields
+from bestbefore.policies.models.group import Group
+from bestbefore.policies.units import BINS, DAY_S
 
 WANT = "Want-Update-History"
 UPDATES = "Update-History"
+PATTERN = "Update-Pattern"
+RESPONSE_FIELDS = frozenset((UPDATES.lower(), PATTERN.lower()))
 AT_MOST = 64
 """The most updates in one response."""
 NONE = "none"
 _ROUNDING_S = 1.0
 """By how much the end of an interval, in whole seconds, may be later than the contact that ends it."""
+
+
+PATTERN_DAYS = 28
+"""How many days an aggregate history covers at most."""
+PATTERN_BELOW = 3
+"""With fewer updates of its own, an object is told the pattern of its group."""
+_MOST_COUNTED = 1_000_000_000
+
+
+class ToldPattern(NamedTuple):
+    """The aggregate history of a group, as an origin tells it."""
+
+    updates: tuple[int, ...]
+    """(24,) The updates of all members in each hour of the day, UTC."""
+    days: int
+    members: int
+
+    def group(self, t_s: float) -> Group:
+        """Return a group with these updates in the days before t, spread evenly over them."""
+        first = int(t_s // DAY_S) - self.days
+        counts = {
+            (first + day) * BINS + hour: n * (day + 1) // self.days - n * day // self.days
+            for day in range(self.days)
+            for hour, n in enumerate(self.updates)
+        }
+        return Group.of_hours({hour: n for hour, n in counts.items() if n}, {first * BINS: self.members})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +74,8 @@ class ReportedUpdates:
     """Intervals with at least one update each."""
     unseen: tuple[TimeSpan, ...] = ()
     """Intervals in which there may have been updates."""
+    pattern: ToldPattern | None = None
+    """The pattern of the object's group; None if it was not told."""
 
 
 def is_requested(request_fields: Fields) -> bool:
@@ -109,8 +144,9 @@ def read(response_fields: Fields, now_s: float) -> ReportedUpdates | None:
     since = members[-1][1].get("since")
     if not _is_time(since, now_s):
         return None
+    pattern = _pattern(response_fields.get(PATTERN))
     if len(members) == 1 and isinstance(members[0][0], http_sf.Token) and str(members[0][0]) == NONE:
-        return ReportedUpdates((), float(since))
+        return ReportedUpdates((), float(since), pattern=pattern)
     times = [time_s for time_s, _ in members if _is_time(time_s, now_s + _ROUNDING_S)]
     if len(times) != len(members) or times != sorted(set(times)) or since > times[0]:
         return None
@@ -126,7 +162,31 @@ def read(response_fields: Fields, now_s: float) -> ReportedUpdates | None:
         exact.append(by_s)
         if hidden_from is not None:
             unseen.append(TimeSpan(float(hidden_from), by_s))
-    return ReportedUpdates(tuple(exact), float(since), tuple(within), tuple(unseen))
+    return ReportedUpdates(tuple(exact), float(since), tuple(within), tuple(unseen), pattern)
+
+
+def pattern_written(group: Group, t_s: float) -> str | None:
+    """Return the value of Update-Pattern for a group at t; None if it has no updates."""
+    if group.since_s is None or len(group.updates) != BINS:
+        return None
+    days = min(int((t_s - group.since_s) // DAY_S), PATTERN_DAYS)
+    counts = group.counts(t_s - days * DAY_S, t_s) if days > 0 else []
+    return f"{', '.join(map(str, counts))};days={days};members={group.members(t_s)}" if any(counts) else None
+
+
+def _pattern(value: str | None) -> ToldPattern | None:
+    """Parse an Update-Pattern; None if it is missing or malformed."""
+    try:
+        members: Any = [] if value is None else http_sf.parse(value.encode("latin-1", "replace"), tltype="list")
+    except ValueError:
+        return None
+    counts = tuple(count for count, _ in members if _is_time(count, _MOST_COUNTED))
+    if len(counts) != len(members) or len(counts) != BINS:
+        return None
+    days, n = members[-1][1].get("days"), members[-1][1].get("members")
+    if not (_is_time(days, PATTERN_DAYS) and _is_time(n, _MOST_COUNTED) and days and n):
+        return None
+    return ToldPattern(counts, days, n)
 
 
 def _is_time(value: object, now_s: float) -> TypeGuard[int]:

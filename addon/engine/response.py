@@ -115,7 +115,7 @@ def on_response(
 ) -> Confirmed | AskUnconditionally | Fallback | Relay:
     """Decide on the head of the origin's response."""
     reported = piggyback.read(head.fields, times.response_s) if rule.trust_piggyback else None
-    head = replace(head, fields=head.fields.without({piggyback.UPDATES.lower()}))
+    head = replace(head, fields=head.fields.without(piggyback.RESPONSE_FIELDS))
     if ask.bypass:
         return Relay(head, why_not_stored=NoStore.REQUEST)
     if ask.in_background and head.status >= 400 and head.status not in GONE:
@@ -327,6 +327,7 @@ def observed(
         reported_since_s=None if reported is None else reported.since_s,
         reported_within=() if reported is None else reported.within,
         reported_unseen=() if reported is None else reported.unseen,
+        reported_pattern=None if reported is None else reported.pattern,
         listing=listing,
         cache_group=copy.groups[0] if rule.group == CACHE_GROUPS and copy.groups else "",
     )

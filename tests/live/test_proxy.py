@@ -269,6 +269,7 @@ def test_in_front_of_an_origin_it_reports_updates_to_a_proxy_that_trusts_it(
             front.stop()
     told = "2000000000;unseen=1999000000, 2000100000;unseen=2000050000;since=1999000000"
     assert asked.fields["update-history"] == told
+    assert asked.fields["update-pattern"].endswith(";days=13;members=1"), "that of its group: few updates are known"
     assert "update-history" not in front.get("/page").fields
 
     behind.stop()

@@ -371,8 +371,14 @@ class Exchanges:
         if sends and piggyback.is_requested(request.fields) and not answer.is_refusal:
             record = await self._store.record(request.target.url)
             if record is not None:
+                fields = answer.head.fields.without(piggyback.RESPONSE_FIELDS)
                 value = piggyback.written(record.updates, record.since_s, record.unseen)
-                answer.head = replace(answer.head, fields=answer.head.fields.replaced(piggyback.UPDATES, value))
+                pattern = None
+                if record.n_updates < piggyback.PATTERN_BELOW:
+                    group = await self._evaluator.group(request.target.host, rule, record.cache_group)
+                    pattern = piggyback.pattern_written(group, self._clock.now())
+                lines = [(piggyback.UPDATES, value), *([(piggyback.PATTERN, pattern)] if pattern else [])]
+                answer.head = replace(answer.head, fields=fields.added(*lines))
         return answer
 
 

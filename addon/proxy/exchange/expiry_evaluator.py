@@ -10,6 +10,7 @@ from cachetools import LRUCache
 
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.engine.piggyback import PATTERN_DAYS
 from bestbefore.addon.engine.response import PERMANENT_S
 from bestbefore.addon.feeds.hints import bounded
 from bestbefore.addon.rfc9111.caching.reuse import policy_may_decide
@@ -20,6 +21,7 @@ from bestbefore.addon.store.backend.keys import host_in
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.demand import CopyDemand
 from bestbefore.policies.models.group import Group
+from bestbefore.policies.units import DAY_S
 from bestbefore.policies.validation.machinery.control import (
     MILLION,
     CopyControl,
@@ -27,6 +29,7 @@ from bestbefore.policies.validation.machinery.control import (
     mean_rate_per_s,
     millionths,
 )
+from bestbefore.policies.validation.machinery.fallback import GROUP_LEAST_UPDATES
 from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
 from bestbefore.policies.validation.siblings.least_chance import least_chance
 
@@ -91,6 +94,9 @@ class ExpiryEvaluator:
             return copy.with_verdict(copy.current_s + lifetime_s, PERMANENTLY, rule.key)
         host = urlsplit(copy.url).hostname or ""
         group = await self.group(host, rule, record.cache_group)
+        if record.told_pattern is not None:
+            own = sum(group.counts(copy.current_s - PATTERN_DAYS * DAY_S, copy.current_s))
+            group = group if own >= GROUP_LEAST_UPDATES else record.told_pattern.group(copy.current_s)
         history = record.history()
         demand = await self._demand(copy) if rule.counts_demand else None
         control = await self._control(copy, record, rule) if rule.policy.stale_rate else None

@@ -121,7 +121,7 @@ def upgrade_response_head(head: Head, now_s: float, site: Site) -> Head:
     member = cache_status.forwarded(Fwd.BYPASS, fwd_status=head.status, detail=Bypass.UPGRADE)
     passed = heads.forwarded(head, now_s, member, site)
     reason = _CONTROL.sub("", head.reason)  # mitmproxy does not validate the reason phrase
-    fields = _with_framing(head, passed.fields.without({piggyback.UPDATES.lower()}))
+    fields = _with_framing(head, passed.fields.without(piggyback.RESPONSE_FIELDS))
     return replace(passed, reason=reason, fields=fields)
 
 

@@ -18,6 +18,7 @@ from bestbefore.addon.engine.learning import (
     until,
 )
 from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.engine.piggyback import ToldPattern
 from bestbefore.addon.engine.update import TimeSpan, Update, memory_of
 from bestbefore.policies.models.hazard.memory import (
     memory_at_first_contact,
@@ -470,3 +471,21 @@ def test_reported_intervals_are_updates_of_unknown_time_and_gaps_stay_gaps():
 def test_no_reported_update_since_a_time_is_an_observation_since_then():
     record, _ = learn(contact(400.0, "a", reported_since_s=50.0))
     assert (record.since_s, record.updates) == (50.0, ())
+
+
+def test_the_pattern_that_an_origin_told_last_is_kept():
+    told = ToldPattern(tuple(range(24)), 7, 3)
+    record, _ = learn(contact(100.0, "a", reported_since_s=50.0, reported_pattern=told), contact(200.0, "b"))
+    assert record.told_pattern == told
+
+
+def test_a_change_without_a_time_of_its_own_is_at_that_of_the_signal_that_announced_it():
+    record, learnt = learn(contact(100.0, "a"), contact(200.0, "b", announced_s=150.0))
+    assert record.updates == (Update(150.0, 150.0),)
+    assert learnt.changed
+    for announced_s, modified_s in ((100.0, None), (201.0, None), (150.0, 120.0)):
+        record, _ = learn(contact(100.0, "a"), contact(200.0, "b", announced_s=announced_s, modified_s=modified_s))
+        expected = Update(100.0, 200.0) if modified_s is None else Update(modified_s, modified_s)
+        assert record.updates == (expected,)
+    record, _ = learn(contact(100.0, "a"), contact(200.0, "a", announced_s=150.0))
+    assert record.updates == (), "the signal was wrong"

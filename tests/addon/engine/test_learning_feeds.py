@@ -139,3 +139,18 @@ def test_a_clock_that_runs_backwards_keeps_what_was_listed() -> None:
     assert learnt.applied
     assert learnt.changed is False
     assert points(learnt.record) == [T - 9]
+
+
+def test_the_one_undated_item_that_a_push_announced_is_at_its_time() -> None:
+    first = feed(T, ("a", None))
+    learnt = learn(first, feed(T + HOUR, ("b", None), ("a", None), announced_s=T + 60.0))
+    assert learnt.record.updates == (Update(T + 60.0, T + 60.0),)
+    learnt = learn(first, feed(T + HOUR, ("c", None), ("b", None), announced_s=T + 60.0))
+    assert [update.exact for update in learnt.record.updates] == [False, False], "which of the two is not known"
+
+
+def test_a_feed_that_lists_nothing_that_it_listed_before_may_have_lost_items() -> None:
+    learnt = learn(feed(T, ("a", T - 9)), feed(T + HOUR, ("c", T + 60), ("b", T + 40)))
+    assert learnt.record.unseen == ((T, T + 40),)
+    learnt = learn(feed(T, ("a", T - 9)), feed(T + HOUR, ("b", T + 40), ("a", T - 9)))
+    assert learnt.record.unseen == ()

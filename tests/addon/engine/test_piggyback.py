@@ -4,9 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bestbefore.addon.engine.piggyback import AT_MOST, ReportedUpdates, is_requested, read, written
+from bestbefore.addon.engine.piggyback import (
+    AT_MOST,
+    ReportedUpdates,
+    ToldPattern,
+    is_requested,
+    pattern_written,
+    read,
+    written,
+)
 from bestbefore.addon.engine.update import TimeSpan, Update
 from bestbefore.addon.rfc9111.message import Fields
+from bestbefore.policies.models.group import Group
 
 NOW_S = 1_706_300_000.0
 
@@ -120,7 +129,48 @@ def test_the_end_of_an_interval_may_be_rounded_up_to_the_second() -> None:
     assert reported(f"{now + 2};since=3") is None
 
 
+DAY_S = 86_400.0
+COUNTS = tuple(range(24))
+
+
+def told(value: str) -> ToldPattern | None:
+    found = read(Fields([("update-history", "none;since=5"), ("update-pattern", value)]), NOW_S)
+    assert found is not None
+    return found.pattern
+
+
+def test_the_pattern_of_a_group_is_told_and_gives_the_same_group() -> None:
+    pattern = ToldPattern(COUNTS, 7, 3)
+    t_s = 100 * DAY_S + 5.0
+    group = pattern.group(t_s)
+    assert group.counts(t_s - 28 * DAY_S, t_s) == list(COUNTS)
+    assert group.members(t_s) == 3
+    assert group.since_s == 93 * DAY_S
+    value = pattern_written(group, t_s)
+    assert value == f"{', '.join(map(str, COUNTS))};days=7;members=3"
+    assert told(value) == pattern
+
+
+def test_of_a_group_that_nothing_is_known_of_there_is_no_pattern() -> None:
+    assert pattern_written(Group.of_hours({}, {}), 100 * DAY_S) is None
+    assert pattern_written(Group.of_hours({}, {48: 1}), 100 * DAY_S) is None
+    assert pattern_written(Group.of_hours({2400: 1}, {2399: 1}), 100 * DAY_S + 60.0) is None
+
+
+GOOD = ", ".join(map(str, COUNTS))
+
+
+@pytest.mark.parametrize("value", [
+    "", "1;days=7;members=3", GOOD, f"{GOOD};days=0;members=3", f"{GOOD};days=29;members=3", f"{GOOD};days=7;members=0",
+    f"{GOOD};days=7", f"-1, {GOOD[3:]};days=7;members=3", f"{GOOD}, 1;days=7;members=3", '"',
+    f"{GOOD};days=7;members=?1",
+])  # fmt: skip
+def test_a_malformed_pattern_is_ignored_and_the_history_is_not(value: str) -> None:
+    assert told(value) is None
+
+
 @given(st.text(st.characters(max_codepoint=255)))
 def test_no_value_raises(value: str) -> None:
     reported(value)
+    told(value)
     is_requested(Fields([("want-update-history", value)]))
