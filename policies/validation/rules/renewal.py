@@ -19,7 +19,7 @@ from bestbefore.policies.models.hazard.forecast import (
     weekend_share,
 )
 from bestbefore.policies.models.hazard.gaps import gap_mass, gap_rate_per_s
-from bestbefore.policies.units import BINS, HOUR_S
+from bestbefore.policies.units import BINS, DAY_S, HOUR_S
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_price, check_range
@@ -27,16 +27,25 @@ from bestbefore.policies.validation.machinery.tolerance import PRICE, Mass, Tole
 from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 FIRST_STEP_S = 60.0
-STEP_GROWTH = 1.4
-STEPS = 34
-"""The steps of integration, which reach 160 days; what takes longer is infinite."""
+LONGEST_S = 160 * DAY_S
+"""A lifetime that takes longer is infinite."""
 LONGEST_CLOCK_STEP_S = 4 * HOUR_S
 """In longer steps the factors of the clock are 1: they average out."""
 LASTING_STRENGTH, RECENT_STRENGTH = 2.0, 4.0
 """How many updates the group's profile of the day counts for, in the expert without decay and in the others."""
 LEAST_WEIGHT = 1e-300
 
-STEPS_S = tuple(FIRST_STEP_S * STEP_GROWTH**i for i in range(STEPS))
+
+def steps_s() -> tuple[float, ...]:
+    """Return the steps of integration: each twice the one before, but at most an hour until a day has passed."""
+    steps = [FIRST_STEP_S]
+    while sum(steps) < LONGEST_S:
+        steps.append(2 * steps[-1] if sum(steps) >= DAY_S else min(2 * steps[-1], HOUR_S))
+    return tuple(steps)
+
+
+STEPS_S = steps_s()
+STEPS = len(STEPS_S)
 MIDDLES_S = tuple(sum(STEPS_S[:i]) + STEPS_S[i] / 2 for i in range(STEPS))
 DAY_SHARES = tuple(day_share(middle_s) for middle_s in MIDDLES_S)
 """`day_share` in the middle of each step, which a decision need not compute."""

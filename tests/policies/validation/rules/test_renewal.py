@@ -165,6 +165,14 @@ def test_a_higher_price_and_more_requests_make_a_copy_expire_earlier() -> None:
     assert lifetime_s(1e-6, 6000.0) == math.inf
 
 
+def test_a_copy_of_what_changes_at_noon_lasts_until_the_next_noon_whatever_the_time_of_the_contact() -> None:
+    history = History.of([DAY_S * (day + 0.5) for day in range(30)], 0.0)
+    group, next_noon_s = Group.of_members([history.times_s], [0.0]), 30.5 * DAY_S
+    for hour in (14, 20, 28, 34):
+        expiry_s = MassRenewal(0.3).verdict(history, group, 29 * DAY_S + HOUR_S * hour).expiry_s
+        assert expiry_s == pytest.approx(next_noon_s, abs=1.5 * HOUR_S)
+
+
 NO_REQUESTS = RequestRates(0.0, 0.0, 1.0)
 
 
