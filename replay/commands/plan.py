@@ -1,6 +1,7 @@
 """`bestbefore plan`: plan the number, times and slots of contacts with objects within a budget."""
 
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,14 +18,15 @@ from bestbefore.replay.commands.messages import say, warn
 from bestbefore.replay.commands.number_option import is_positive, number
 from bestbefore.replay.commands.progress import bar, open_watched, spinner
 from bestbefore.replay.planning.drawing import drawing
+from bestbefore.replay.planning.inputs.closed_file import ClosedTime, read_closed
+from bestbefore.replay.planning.inputs.object_file import read_objects
+from bestbefore.replay.planning.inputs.trace_objects import learnt
 from bestbefore.replay.planning.moments import Moments, Punctuality, crawls_of
-from bestbefore.replay.planning.object_file import read_objects
 from bestbefore.replay.planning.objects import PlannedObjects
 from bestbefore.replay.planning.plan import Aim, ContactPlan, best_plan
 from bestbefore.replay.planning.plan_files import Write, json_parts, write_csv, write_slots, write_whole
 from bestbefore.replay.planning.slotted import Slotted, slotted
 from bestbefore.replay.planning.summary import summary
-from bestbefore.replay.planning.trace_objects import learnt
 from bestbefore.replay.sweeps.progress import no_bar
 from bestbefore.replay.traces.columns.files import read_requests, read_updates
 from bestbefore.replay.traces.errors import TraceError
@@ -32,6 +34,14 @@ from bestbefore.replay.traces.summary import counted
 
 BOUNDARIES = ("periodic", "interval")
 OUT_FORMATS = (".csv", ".json")
+
+def _slots(_ctx: click.Context, _param: click.Parameter, value: str | None) -> list[int] | None:
+    if value is None:
+        return None
+    numbers = value.split(",")
+    if not all(text.isascii() and text.isdecimal() and len(text) < 10 and int(text) > 0 for text in numbers):
+        raise InputError(f"--slots {value}: expected a whole number from 1 to 999,999,999, or one for each crawler")
+    return [int(text) for text in numbers]
 
 
 @click.command("plan", short_help="Plan contacts within a budget.")
@@ -59,8 +69,19 @@ OUT_FORMATS = (".csv", ".json")
               "start (interval).")
 @click.option("--crawlers", type=click.IntRange(min=1), metavar="N",
               help="With --discrete and --slots: number of crawlers that make the contacts.")
-@click.option("--slots", type=click.IntRange(min=1), metavar="N",
-              help="With --discrete and --crawlers: number of slots per period and crawler.")
+@click.option("--slots", callback=_slots, metavar="N[,N...]",
+              help="With --discrete and --crawlers: number of slots per period, one for all crawlers or one for each "
+              "(96,96,24).")
+@file_option("--closed", "closed_path",
+             "With --slots: CSV file with the columns start_s,end_s (seconds of the period) and optionally id,crawler: "
+             "times in which no contact starts, of all or one object, by all or one crawler.")
+@click.option("--longest-delay", "longest_s", metavar="DURATION",
+              callback=number("a duration of more than 0", is_positive, parse_duration),
+              help="At most this time between two contacts with an object that changes: seconds, or a number with s, "
+              "m, h or d. Contacts are then evenly spaced.")
+@click.option("--clusters", type=click.IntRange(min=1), metavar="K",
+              help="With --updates and --discrete: hours of the day by K k-means clusters of objects instead of one "
+              "common pattern.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON instead of a summary.")
 @click.option("--out", "out_path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write the plan to this file (.csv or .json), and a chart beside it (.svg).")
@@ -73,7 +94,10 @@ def command(
     period_s: float,
     boundary: str | None,
     crawlers: int | None,
-    slots: int | None,
+    slots: list[int] | None,
+    closed_path: Path | None,
+    longest_s: float | None,
+    clusters: int | None,
     out_path: Path | None,
     *,
     discrete: bool,
@@ -85,17 +109,23 @@ def command(
     proxy instead: see `bestbefore plan --live --help`.
     """
     _refuse_what_does_not_fit(discrete=discrete, boundary=boundary, crawlers=crawlers, slots=slots, out_path=out_path)
+    if closed_path is not None and slots is None:
+        raise InputError("--closed needs --crawlers and --slots")
+    if clusters is not None and (updates_path is None or not discrete or longest_s is not None):
+        raise InputError("--clusters needs --updates and --discrete, and no --longest-delay")
     aim = Aim(objective, budget, period_s, discrete, "interval" if boundary == "interval" else "periodic")
     try:
-        objects, source = _objects(objects_path, updates_path, aim)
+        objects, source = _objects(objects_path, updates_path, aim, with_beats=longest_s is None)
         if requests_path is not None:
             objects = _weighted(objects, requests_path)
         with spinner("planning"):
-            plan = _plan(objects, aim, source)
+            plan = _plan(objects, aim, source, longest_s)
             plan.mean(objective)
         moments, punctuality, in_slots = None, None, None
-        if out_path is not None or crawlers is not None or (objects.hourly is not None and not as_json):
-            moments, punctuality, in_slots = _timed(plan, crawlers, slots)
+        if out_path is not None or slots is not None or (plan.objects.hourly is not None and not as_json):
+            in_all = [] if crawlers is None or slots is None else slots * crawlers if len(slots) == 1 else slots
+            closed = [] if closed_path is None else read_closed(closed_path, len(in_all))
+            moments, punctuality, in_slots = _timed(plan, in_all, closed, clusters)
     except TraceError as error:
         raise InputError(str(error)) from None
     except ValueError as error:
@@ -114,19 +144,23 @@ def command(
 
 
 def _refuse_what_does_not_fit(
-    *, discrete: bool, boundary: str | None, crawlers: int | None, slots: int | None, out_path: Path | None
+    *, discrete: bool, boundary: str | None, crawlers: int | None, slots: list[int] | None, out_path: Path | None
 ) -> None:
     if boundary is not None and not discrete:
         raise InputError("--boundary needs --discrete")
     if (crawlers is None) != (slots is None):
         raise InputError("--crawlers and --slots need each other: give both or neither")
+    if crawlers is not None and slots is not None and len(slots) not in (1, crawlers):
+        raise InputError(f"--slots {','.join(map(str, slots))}: expected one number, or {crawlers} for --crawlers")
     if crawlers is not None and not discrete:
         raise InputError("--crawlers and --slots need --discrete")
     if out_path is not None and out_path.suffix not in OUT_FORMATS:
         raise InputError(f"--out {out_path}: expected a name that ends in {' or '.join(OUT_FORMATS)}")
 
 
-def _objects(objects_path: Path | None, updates_path: Path | None, aim: Aim) -> tuple[PlannedObjects, Path]:
+def _objects(
+    objects_path: Path | None, updates_path: Path | None, aim: Aim, *, with_beats: bool
+) -> tuple[PlannedObjects, Path]:
     """Return the objects of the plan and their file. Raises TraceError and ValueError."""
     if objects_path is not None and updates_path is None:
         return read_objects(objects_path, open_watched), objects_path
@@ -137,7 +171,7 @@ def _objects(objects_path: Path | None, updates_path: Path | None, aim: Aim) -> 
     if not len(updates):
         raise TraceError(f"{updates_path}: no update, expected some that show how often objects change")
     with_laws = aim.discrete and aim.objective == "freshness"
-    objects = learnt(updates, aim.period_s, with_laws=with_laws, bar=bar)
+    objects = learnt(updates, aim.period_s, with_laws=with_laws, with_beats=with_beats, bar=bar)
     first, last = utc(float(updates.times_s[0])), utc(float(updates.times_s[-1]))
     say(
         f"{updates_path}: {counted(len(updates), 'update')} of {counted(len(objects), 'object')} from {first} to "
@@ -156,8 +190,10 @@ def _weighted(objects: PlannedObjects, requests_path: Path) -> PlannedObjects:
         raise TraceError(f"{requests_path}: {error}") from None
 
 
-def _plan(objects: PlannedObjects, aim: Aim, source: Path) -> ContactPlan:
+def _plan(objects: PlannedObjects, aim: Aim, source: Path, longest_s: float | None) -> ContactPlan:
     try:
+        if longest_s is not None:
+            objects = objects.contacted_within(longest_s / aim.period_s, aim.boundary, discrete=aim.discrete)
         return best_plan(objects, aim)
     except RowError as error:
         where = f"id {objects.ids[error.row]!r}" if objects.lines is None else f"line {objects.lines[error.row]}"
@@ -165,17 +201,17 @@ def _plan(objects: PlannedObjects, aim: Aim, source: Path) -> ContactPlan:
 
 
 def _timed(
-    plan: ContactPlan, crawlers: int | None, slots: int | None
+    plan: ContactPlan, slots: Sequence[int], closed: Sequence[ClosedTime], clusters: int | None
 ) -> tuple[Moments, Punctuality | None, Slotted | None]:
     """Return the times of contacts, their mean delays if daily patterns are used, and their slots if there are any."""
     if not plan.aim.discrete:
         return Moments.spaced(plan), None, None
     objects, period_s = plan.objects, plan.aim.period_s
-    crawls, punctuality = crawls_of(plan, bar)
-    if crawlers is None or slots is None:
+    crawls, punctuality = crawls_of(plan, bar, clusters)
+    if not slots:
         return Moments.of(crawls, crawls.at_s, len(objects), period_s), punctuality, None
     with spinner("assigning slots"):
-        in_slots = slotted(crawls, objects.ids, crawlers, slots, period_s)
+        in_slots = slotted(crawls, objects.ids, slots, period_s, closed)
     return Moments.of(crawls, in_slots.assignment.start_s, len(objects), period_s), punctuality, in_slots
 
 

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.patterns import profiles
+from bestbefore.policies.models.patterns import clusters, most_likely_cluster, profiles
 from bestbefore.policies.prefetch.timing.exact import retrieval_points_of_all
 from bestbefore.policies.prefetch.timing.points import Intensity, expected_delay
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates, optimal_crawls
@@ -19,6 +19,8 @@ GOLDEN = (5.0**0.5 - 1.0) / 2.0
 STRENGTH = 50.0
 """The weight, in updates, of the common pattern in the pattern of each object. With less weight, delays were longer on
 days outside the training data (`tests/bench/held_out.py`)."""
+CLUSTERED = 24
+"""The least number of updates with which an object takes part in the making of clusters."""
 AT_ONCE = 64
 """The number of objects solved between two steps of the progress bar."""
 
@@ -89,11 +91,12 @@ def evenly(visits: NDArray[np.int64], period_s: float, boundary: Boundary) -> Cr
     return Crawls(rows, (number + earlier) / parts[rows] * period_s, np.zeros(rows.size, dtype=np.bool_))
 
 
-def crawls_of(plan: ContactPlan, bar: Bar = no_bar) -> tuple[Crawls, Punctuality | None]:
+def crawls_of(plan: ContactPlan, bar: Bar = no_bar, clustered: int | None = None) -> tuple[Crawls, Punctuality | None]:
     """The contacts of a discrete plan, and their mean delays if daily patterns are used.
 
     Daily patterns are used if they are known and the plan repeats each day. Quasi-deterministic objects are contacted
-    at their potential updates, whatever the pattern of their hours.
+    at their potential updates, whatever the pattern of their hours. With `clustered`, the pattern of an object leans on
+    that of the likeliest of so many clusters instead of the common one.
     """
     aim, objects = plan.aim, plan.objects
     visits = plan.contacts.astype(np.int64)
@@ -107,23 +110,35 @@ def crawls_of(plan: ContactPlan, bar: Bar = no_bar) -> tuple[Crawls, Punctuality
             crawls.released[here] = True
     if objects.hourly is None or aim.period_s != DAY_S or aim.boundary != "periodic":
         return crawls, None
-    return crawls, _at_hours_of_updates(plan, objects.hourly, crawls, bar)
+    common = common_patterns(objects.hourly, clustered)
+    return crawls, _at_hours_of_updates(plan, objects.hourly, common, crawls, bar)
 
 
-def _at_hours_of_updates(plan: ContactPlan, hourly: NDArray[np.intp], crawls: Crawls, bar: Bar) -> Punctuality | None:
+def common_patterns(hourly: NDArray[np.intp], clustered: int | None) -> FloatArray:
+    """(n, 24) the pattern on which that of each object leans: that of all, or of its likeliest cluster."""
+    common = profiles(hourly.sum(axis=0, keepdims=True))
+    known = hourly[hourly.sum(axis=1) >= CLUSTERED]
+    if clustered is None or not len(known):
+        return np.broadcast_to(common, hourly.shape)
+    found = clusters(profiles(known), np.random.default_rng(0), min(clustered, len(known)))
+    return found.centroids[most_likely_cluster(hourly, found)]
+
+
+def _at_hours_of_updates(
+    plan: ContactPlan, hourly: NDArray[np.intp], common: FloatArray, crawls: Crawls, bar: Bar
+) -> Punctuality | None:
     visits = plan.contacts.astype(np.int64)
     to_place = (visits > 0) & (plan.objects.rates > 0.0)
     to_place[crawls.rows[crawls.released]] = False
     rows = np.flatnonzero(to_place)
     if not rows.size:
         return None
-    common = profiles(hourly.sum(axis=0, keepdims=True))[0]
     starts = np.concatenate(([0], np.cumsum(visits)))
     evenly_h, at_points_h = 0.0, 0.0
     with bar("moments", -(-rows.size // AT_ONCE)) as watch:
         for first in watch(iter(range(0, rows.size, AT_ONCE))):
             some = rows[first : first + AT_ONCE]
-            patterns = profiles(hourly[some], common, STRENGTH)
+            patterns = profiles(hourly[some], common[some], STRENGTH)
             schedules = retrieval_points_of_all(patterns, visits[some])
             for row, pattern, points_h in zip(some.tolist(), patterns, schedules, strict=True):
                 here = slice(int(starts[row]), int(starts[row + 1]))

@@ -1,5 +1,6 @@
 """The objects of a plan, as columns with a row for each object."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
@@ -8,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.models.renewal.laws import RenewalLaw
-from bestbefore.policies.prefetch.timing.quasideterministic import PotentialUpdates
+from bestbefore.policies.prefetch.checked import RowError
+from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates
 from bestbefore.policies.units import FloatArray
 from bestbefore.replay.planning.ids import Ids
 
@@ -56,6 +58,21 @@ class PlannedObjects:
         if not numbers.any():
             raise ValueError("none of the objects was requested, expected requests for the same names")
         return replace(self, weights=self.weights * numbers, requests=numbers)
+
+    def contacted_within(self, longest: float, boundary: Boundary, *, discrete: bool) -> Self:
+        """Return the objects with minimums such that at most `longest` periods lie between two contacts.
+
+        Objects that never change have no delay to bound, and hours of the day no say, as contacts at them are not
+        evenly spaced. Raises a `RowError` for an object that is contacted at its potential updates.
+        """
+        for row, law in self.laws.items():
+            if isinstance(law, PotentialUpdates):
+                raise RowError(row, "the model quasi-deterministic has contacts at its moments, not at a longest delay")
+        needed = 1.0 / longest
+        if discrete:
+            needed = math.ceil(needed * (1.0 - 1e-12)) - (1.0 if boundary == "interval" else 0.0)
+        least, _ = self.bounds()
+        return replace(self, minimum=np.where(self.rates > 0.0, np.maximum(least, needed), least), hourly=None)
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Return the minimum and the maximum of each object, both (n,)."""

@@ -14,7 +14,7 @@ from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 from bestbefore.replay.planning.laws import name_of
 from bestbefore.replay.planning.moments import Punctuality
 from bestbefore.replay.planning.plan import BASELINES, ContactPlan, baseline_plan
-from bestbefore.replay.planning.slotted import Slotted
+from bestbefore.replay.planning.slotted import Slotted, shown_slots
 from bestbefore.replay.report.formatting import aligned, percent
 from bestbefore.replay.traces.summary import counted
 
@@ -202,8 +202,9 @@ def _changes(plan: ContactPlan) -> list[str]:
 
 def _slots(slotted: Slotted) -> list[str]:
     away = np.abs(slotted.late_slots)
+    lengths = dict.fromkeys(span(slotted.period_s / slots) for slots in slotted.slots)
     lines = [
-        f"{away.size:,} contacts in {slotted.crawlers:,} x {slotted.slots:,} slots of {span(slotted.slot_s)}"
+        f"{away.size:,} contacts in {shown_slots(slotted.slots)} slots of {' and '.join(lengths)}"
         + (f"; from the best moment: mean {away.mean():.3g} slots, largest {away.max():,.3g}" if away.size else "")
     ]
     if away.size:

@@ -3,7 +3,8 @@
     BESTBEFORE_TRACES=FOLDER python tests/bench/held_out.py
 
 Prints mean delays of the later postings, in minutes: at contacts of a uniform plan and of the plan for delay, evenly
-spaced, and of the latter at the hours learnt, with what it promises.
+spaced, and of the latter at the hours learnt, with what it promises,
+and at the hours learnt with the clusters of `plan --clusters` in place of the common pattern.
 """
 
 import os
@@ -12,11 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
+from bestbefore.policies.models.patterns import CLUSTERS
 from bestbefore.policies.units import DAY_S, FloatArray
 from bestbefore.replay.papers.feeds.learning_windows import delays_at_points_s
+from bestbefore.replay.planning.inputs.trace_objects import learnt
 from bestbefore.replay.planning.moments import Crawls, crawls_of, evenly
 from bestbefore.replay.planning.plan import Aim, ContactPlan, baseline_plan, best_plan
-from bestbefore.replay.planning.trace_objects import learnt
 from bestbefore.replay.traces.columns.columns import Updates
 from bestbefore.replay.traces.columns.files import read_updates
 
@@ -31,7 +33,7 @@ PER_FEED = (4, 24)
 
 def main() -> None:
     folder = Path(os.environ["BESTBEFORE_TRACES"])
-    print("feeds         per day  uniform  plan  at hours  promised")
+    print("feeds         per day  uniform  plan  at hours  promised  clusters")
     for file, prefix, start_s, learn, follow in CASES:
         middle_s = start_s + learn * DAY_S
         updates = read_updates(folder / file, print)
@@ -43,9 +45,11 @@ def main() -> None:
             plan = best_plan(objects, Aim("delay", per_feed * len(objects), DAY_S, discrete=True))
             crawls, punctuality = crawls_of(plan)
             assert punctuality is not None
-            shown = (_delay_min(postings, c) for c in (_evenly(baseline_plan("uniform", plan)), _evenly(plan), crawls))
+            by_clusters, _ = crawls_of(plan, clustered=CLUSTERS)
+            tried = (_evenly(baseline_plan("uniform", plan)), _evenly(plan), crawls)
+            shown = (_delay_min(postings, c) for c in tried)
             print(f"{prefix:<14}{per_feed:>7}" + "{:>9.1f}{:>6.1f}{:>10.1f}".format(*shown)
-                  + f"{60.0 * punctuality.at_points_h:>10.1f}")
+                  + f"{60.0 * punctuality.at_points_h:>10.1f}{_delay_min(postings, by_clusters):>10.1f}")
 
 
 def _part(updates: Updates, prefix: str, from_s: float, until_s: float) -> Updates:

@@ -14,7 +14,7 @@ instead of its ideal time t* costs |t - t*|; a crawl with a release time t* cost
 3. Where slots are left over, the least-cost flow along the line gives the number of crawls at each start (`flow`).
 
 Any crawl may use any slot here. Slots in which a crawler is not available are left out. For slots forbidden to some
-crawls see `restricted_slots` among the benches.
+crawls see `restricted`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -37,6 +37,11 @@ class Downtime:
     end_s: float
     crawler: int | None = None
     """The number of the crawler, from 0; None: all crawlers."""
+
+    def covers(self, start_s: FloatArray, crawler: IntArray) -> NDArray[np.bool_]:
+        """(M,) whether slots that start at `start_s` of these crawlers, both (M,), lie in it."""
+        inside = (start_s >= self.start_s) & (start_s < self.end_s)
+        return inside if self.crawler is None else inside & (crawler == self.crawler)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,8 +71,7 @@ class Slots:
         for window in closed:
             if window.crawler is not None and not 0 <= window.crawler < len(slots_of_crawlers):
                 raise ValueError(f"a window of crawler {window.crawler}: there are {len(slots_of_crawlers)}, from 0")
-            inside = (start >= window.start_s) & (start < window.end_s)
-            kept &= ~(inside if window.crawler is None else inside & (crawler == window.crawler))
+            kept &= ~window.covers(start, crawler)
         order = np.argsort(start[kept], kind="stable")
         return cls(start[kept][order], crawler[kept][order])
 

@@ -117,6 +117,35 @@ def test_each_contact_has_a_slot(capsys: Capture) -> None:
     assert "6 contacts in 2 x 3 slots of 8h" in capsys.readouterr().out
 
 
+def test_crawlers_differ_and_slots_are_closed(folder: Path, capsys: Capture) -> None:
+    """Slots of 8 h and of 12 h; the first is closed for all, the others of crawler 0 for e1."""
+    (folder / "c.csv").write_text("id,crawler,start_s,end_s\n,,0,1\ne1,0,0,86400\n")
+    slots = ("--discrete", "--crawlers", "2", "--slots", "3,2", "--closed", "c.csv", "--out", "p.csv")
+    assert plan(*slots, budget="3") == 0
+    assert "3 contacts in 3 + 2 slots of 8h and 12h" in capsys.readouterr().out
+    rows = list(csv.DictReader(Path("p.slots.csv").read_text().splitlines()))
+    assert sorted((row["crawler"], row["slot"]) for row in rows) == [("0", "1"), ("0", "2"), ("1", "1")]
+    assert [row["crawler"] for row in rows if row["id"] == "e1"] == ["1"]
+
+
+def test_a_longest_delay_is_kept(capsys: Capture) -> None:
+    """Without it e5 is not contacted."""
+    assert plan("--discrete", "--json", "--longest-delay", "1d", budget="10") == 0
+    assert json.loads(capsys.readouterr().out)["visits"]["e5"] >= 1
+    assert plan("--discrete", "--longest-delay", "8h", budget="10") == 2
+    assert "the budget is 10 visits, but the least numbers of visits add up to 15" in capsys.readouterr().err
+
+
+def test_hours_are_learnt_by_clusters(capsys: Capture) -> None:
+    days = ("--discrete", "--out", "p.csv")
+    trace = {"source": "--updates=u.csv", "objective": "delay", "budget": "100"}
+    assert plan(*days, **trace) == 0
+    common = Path("p.csv").read_text()
+    assert plan(*days, "--clusters", "3", **trace) == 0
+    assert Path("p.csv").read_text() != common
+    assert capsys.readouterr().out.count("If updates keep to their hours of the day") == 2
+
+
 def test_slots_that_json_leaves_out_are_reported(capsys: Capture) -> None:
     slots = ("--discrete", "--crawlers", "2", "--slots", "3", "--json")
     assert plan(*slots, budget="6") == 0
@@ -176,6 +205,11 @@ def test_bad_input_is_one_line_and_writes_nothing(folder: Path, text: str, wrong
     (["--crawlers", "2", "--discrete"], "--crawlers and --slots need each other"),
     (["--crawlers", "2", "--slots", "5"], "--crawlers and --slots need --discrete"),
     (["--crawlers", "2", "--slots", "2", "--discrete"], "o.csv: 5 contacts in a period for 2 x 2 slots"),
+    (["--crawlers", "2", "--slots", "2,3,4", "--discrete"], "--slots 2,3,4: expected one number, or 2"),
+    (["--crawlers", "2", "--slots", "0", "--discrete"], "--slots 0: expected a whole number from 1"),
+    (["--closed", "c.csv"], "--closed needs --crawlers and --slots"),
+    (["--clusters", "3", "--discrete"], "--clusters needs --updates and --discrete"),
+    (["--longest-delay", "0"], "--longest-delay 0: expected a duration of more than 0"),
     (["--out", "p.txt"], "--out p.txt: expected a name that ends in .csv or .json"),
     (["--updates", "u.csv"], "expected either --objects FILE or --updates FILE"),
     (["--objects", "no.csv"], "--objects no.csv: given twice, expected one file (first o.csv)"),

@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 from bestbefore.policies.units import DAY_S
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.laws import MODELS
-from bestbefore.replay.planning.moments import Moments, crawls_of, evenly, phases
+from bestbefore.replay.planning.moments import Moments, common_patterns, crawls_of, evenly, phases
 from bestbefore.replay.planning.objects import Law, PlannedObjects
 from bestbefore.replay.planning.plan import Aim, ContactPlan
 
@@ -95,3 +95,14 @@ def test_contacts_at_potential_updates_stay_there_if_hours_are_known() -> None:
     assert set(crawls.at_s[:2]) <= {0.0, DAY_S / 4, DAY_S / 2, DAY_S * 3 / 4}
     assert crawls.released.tolist() == [True, True, False, False]
     assert punctuality is not None
+
+
+def test_an_object_leans_on_the_pattern_of_its_likeliest_cluster() -> None:
+    """Two objects change in the morning, one in the evening; a fourth with two updates resembles the latter."""
+    hourly = np.zeros((4, 24), int)
+    hourly[:2, 8], hourly[2, 20], hourly[3, 20] = 30, 30, 2
+    patterns = common_patterns(hourly, 2)
+    assert patterns[:, 8].tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert patterns[:, 20].tolist() == [0.0, 0.0, 1.0, 1.0]
+    assert_allclose(common_patterns(hourly, None)[:, 8], 60 / 92)
+    assert_allclose(common_patterns(hourly[3:], 2)[0, 20], 1.0)

@@ -80,7 +80,7 @@ def test_laws_have_columns_where_there_are_any() -> None:
 def test_a_row_for_each_contact_says_who_makes_it() -> None:
     crawls = Crawls(np.array([0, 1]), np.array([10.0, 10.5]), np.array([False, False]))
     text, ids = StringIO(), Ids.of(["a", "b"])
-    write_slots(slotted(crawls, ids, 1, 4, 40.0), ids, text)
+    write_slots(slotted(crawls, ids, [4], 40.0), ids, text)
     assert text.getvalue() == "id,crawler,slot,start_s,ideal_s\na,0,1,10.0,10.0\nb,0,2,20.0,10.5\n"
 
 
@@ -104,7 +104,7 @@ def test_progress_is_shown_while_a_plan_is_written() -> None:
     some = plan()
     write_csv(some, Moments.spaced(some), StringIO(), bar)
     assert list(json_parts(some, bar))
-    write_slots(slotted(crawls, ids, 1, 4, 40.0), ids, StringIO(), bar)
+    write_slots(slotted(crawls, ids, [4], 40.0), ids, StringIO(), bar)
     assert seen == [("writing", 1, 1), ("writing", 1, 1), ("writing slots", 2, 2)]
 
 

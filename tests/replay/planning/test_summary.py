@@ -81,7 +81,7 @@ def test_laws_moments_and_slots_are_reported() -> None:
     objects = PlannedObjects(Ids.of(["a", "b"]), np.array([2.0, 1.0]), np.ones(2), laws=laws, misfit=misfit)
     plan = best_plan(objects, Aim("freshness", 2.0, 86400.0, discrete=True))
     crawls = Crawls(np.array([0, 1]), np.array([43200.0, 43200.0]), np.zeros(2, dtype=np.bool_))
-    text = summary(plan, Punctuality(6.0, 5.5), slotted(crawls, objects.ids, 1, 24, 86400.0))
+    text = summary(plan, Punctuality(6.0, 5.5), slotted(crawls, objects.ids, [24], 86400.0))
     assert "laws of updates: 1 poisson, 1 weibull\n  fitted to 1 object with three updates or more; 1 lie far" in text
     assert "one waits 5.5h on average at contacts that follow them, 6h at evenly spaced ones" in text
     assert "2 contacts in 1 x 24 slots of 60m; from the best moment: mean 0.5 slots, largest 1\n  100 % wit" in text

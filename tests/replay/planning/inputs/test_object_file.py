@@ -7,8 +7,8 @@ import pytest
 
 from bestbefore.policies.models.renewal.laws import Pareto, Weibull
 from bestbefore.policies.prefetch.timing.quasideterministic import PotentialUpdates
-from bestbefore.replay.planning import object_file
-from bestbefore.replay.planning.object_file import read_objects
+from bestbefore.replay.planning.inputs import object_file
+from bestbefore.replay.planning.inputs.object_file import read_objects
 from bestbefore.replay.planning.objects import PlannedObjects
 from bestbefore.replay.traces.errors import TraceError
 

@@ -5,7 +5,7 @@ import pytest
 
 from bestbefore.policies.models.clockwork.beats import PUBLISHED_S
 from bestbefore.policies.units import DAY_S, HOUR_S
-from bestbefore.replay.planning.clockwork_laws import clockwork_law
+from bestbefore.replay.planning.inputs.clockwork_laws import clockwork_law
 
 MIDNIGHT_S = 19_700 * DAY_S
 

@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 
 from bestbefore.policies.models.renewal.laws import Empirical, Weibull
 from bestbefore.policies.units import DAY_S, HOUR_S
-from bestbefore.replay.planning.trace_objects import learnt
+from bestbefore.replay.planning.inputs.trace_objects import learnt
 from bestbefore.replay.traces.columns.columns import Updates
 
 

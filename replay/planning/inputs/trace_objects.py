@@ -15,8 +15,8 @@ from bestbefore.policies.models.renewal.fit import fit_best
 from bestbefore.policies.models.renewal.laws import Empirical, Poisson
 from bestbefore.policies.prefetch.timing.quasideterministic import PotentialUpdates
 from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray
-from bestbefore.replay.planning.clockwork_laws import clockwork_law
 from bestbefore.replay.planning.ids import Ids
+from bestbefore.replay.planning.inputs.clockwork_laws import clockwork_law
 from bestbefore.replay.planning.objects import Law, PlannedObjects
 from bestbefore.replay.sweeps.progress import Bar, no_bar
 from bestbefore.replay.traces.columns.columns import Updates
@@ -27,8 +27,12 @@ LEAST_UPDATES = 3
 """The least number of updates, with two intervals between them, to which a law is fitted."""
 
 
-def learnt(updates: Updates, period_s: float, *, with_laws: bool, bar: Bar = no_bar) -> PlannedObjects:
+def learnt(
+    updates: Updates, period_s: float, *, with_laws: bool, with_beats: bool = True, bar: Bar = no_bar
+) -> PlannedObjects:
     """Estimate the objects of a trace with one update or more, all with the weight 1; with laws if `with_laws`.
+
+    Without `with_beats` objects that change like clockwork have the law of their intervals too.
 
     Raises ValueError if no object has two updates, or a name contains NUL.
     """
@@ -43,7 +47,7 @@ def learnt(updates: Updates, period_s: float, *, with_laws: bool, bar: Bar = no_
     misfit = None
     if with_laws:
         histories = [times_s[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-        laws, misfit = _laws(histories, rates, float(updates.times_s[-1]), period_s, bar)
+        laws, misfit = _laws(histories, rates, float(updates.times_s[-1]), period_s, with_beats, bar)
         for row, law in laws.items():
             if not isinstance(law, PotentialUpdates):
                 rates[row] = 1.0 / law.mean
@@ -71,7 +75,7 @@ def _rates_per_hour(known: np.ndarray, observed_h: FloatArray) -> FloatArray:
 
 
 def _laws(
-    histories: Sequence[FloatArray], rates: FloatArray, end_s: float, period_s: float, bar: Bar
+    histories: Sequence[FloatArray], rates: FloatArray, end_s: float, period_s: float, with_beats: bool, bar: Bar
 ) -> tuple[dict[int, Law], FloatArray]:
     """Return the laws by row, without Poisson, and (n,) the Anderson-Darling statistics of those of the intervals.
 
@@ -82,7 +86,7 @@ def _laws(
     rows = [row for row, times_s in enumerate(histories) if times_s.size >= LEAST_UPDATES]
     with bar("laws", len(rows)) as watch:
         for row in watch(iter(rows)):
-            beats = clockwork_law(histories[row], float(rates[row]), period_s)
+            beats = clockwork_law(histories[row], float(rates[row]), period_s) if with_beats else None
             if beats is not None:
                 laws[row] = beats
                 continue
