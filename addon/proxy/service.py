@@ -180,6 +180,7 @@ class Service:
         self.metrics.in_flight_file_bytes.set_function(lambda: budget.file_bytes)
         self.metrics.requests_in_progress.set_function(lambda: admission.exchanges)
         self.signals = Signals(self.clock, self.store, self._companion.signalled, self.metrics.signalled)
+        self._closing.push_async_callback(self.signals.write)
         self.exchanges = Exchanges(
             self.clock,
             self.store,

@@ -42,12 +42,14 @@ def pages() -> Iterator[Pages]:
         def do_GET(self) -> None:
             origin.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
             fields, body = origin.pages.get(self.path, ({}, b""))
-            same = fields.get("ETag") == self.headers.get("If-None-Match", "").removeprefix("W/")
+            asked_tag = self.headers.get("If-None-Match", "").removeprefix("W/")
+            same = bool(asked_tag) and fields.get("ETag") == asked_tag
             status = 304 if same else 200 if self.path in origin.pages else 404
             if "A-IM" in self.headers and not same and self.path in origin.deltas:
                 status, (fields, body) = 226, origin.deltas[self.path]
             self.send_response(status)
             body = b"" if same else body
+            fields = {name: value for name, value in fields.items() if value}
             for name, value in {**fields, "Content-Length": str(len(body)), "Connection": "close"}.items():
                 self.send_header(name, value)
             self.end_headers()
@@ -117,7 +119,7 @@ def test_a_page_is_validated_once_its_sitemap_says_that_it_has_changed(
         for path, ago_s in changed_ago_s.items():
             at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - ago_s))
             entries += f"<url><loc>{pages.url}{path}</loc><lastmod>{at}</lastmod></url>"
-        pages.put("/sitemap.xml", f"<urlset>{entries}</urlset>", Content_Type="application/xml")
+        pages.put("/sitemap.xml", f"<urlset>{entries}</urlset>", Content_Type="application/xml", ETag="")
         shared_proxy.get(pages.url + "/sitemap.xml", {"Cache-Control": "no-cache"})
 
     a, b = pages.url + "/a", pages.url + "/b"
@@ -190,6 +192,7 @@ def test_a_push_of_a_hub_is_an_update_and_a_changed_one_is_not(
     assert say(callback, denial)[0] == 200
     proxy.stop()
     shown = bestbefore("show", feed, "--state", proxy.state, "--config", config)
+    assert "  signals     of websub: precision 0.80, recall 0.80, by 2 judged at its site" in shown
     assert f"  pushes      denied at {pages.url}/hub; 2 came, the last " in shown
     assert shown.count("\n    at 20") == 2, "each update is at the time of its push"
     assert len(pages.posted) == 1

@@ -20,12 +20,13 @@ from bestbefore.addon.proxy.exchange.context import Contact, RequestContext
 from bestbefore.addon.proxy.exchange.expiry_evaluator import Ended, ExpiryEvaluator
 from bestbefore.addon.proxy.exchange.sharing.spool import Spool
 from bestbefore.addon.proxy.feeds.feed_answers import as_copy_of_feed, listing_of, teaches_as_feed
-from bestbefore.addon.proxy.feeds.feeds import FeedReader, begins_feed
+from bestbefore.addon.proxy.feeds.feeds import FeedReader
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
 from bestbefore.addon.proxy.partial.stored_parts import StoredParts
 from bestbefore.addon.proxy.signals.signals import Signals
-from bestbefore.addon.proxy.signals.sitemaps import read_listing
+from bestbefore.addon.proxy.signals.sitemaps import may_begin_listing, read_listing
 from bestbefore.addon.rfc9111.caching.reuse import expiry
+from bestbefore.addon.rfc9111.caching.storing import NoStore
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.rules import DomainRule
@@ -124,8 +125,7 @@ class AnswerCollector:
                 pieces.append(chunk)
             content = b"".join(pieces)
             fits = len(content) <= self.active.site.max_cached_body
-            may_be_feed = teaches_as_feed(relay) and begins_feed(relay.head, content) is not False
-            needed = fits and (relay.collects or may_be_feed)
+            needed = fits and (relay.collects or (teaches_as_feed(relay) and may_begin_listing(relay.head, content)))
             return content, await self._complete(contact, relay, received, content if needed else None)
         finally:
             fetched.close()
@@ -144,8 +144,9 @@ class AnswerCollector:
                 if content is not None:
                     is_first = size == len(chunk)
                     too_large = size > self.active.site.max_cached_body
-                    no_feed = is_first and not relay.collects and begins_feed(relay.head, chunk) is False
-                    unused = too_large or no_feed
+                    unused = too_large or (
+                        is_first and not relay.collects and not may_begin_listing(relay.head, chunk)
+                    )
                     if unused or not await content.add(chunk):
                         content = None
                 if size == fetched.length:
@@ -173,7 +174,7 @@ class AnswerCollector:
         document = None if collected is None or is_part else await self.feeds.read(copy.head, collected)
         if document is not None:
             copy = as_copy_of_feed(copy, document, rule)
-        if collected is not None and stored is not None and not is_part:
+        if collected is not None and not is_part and relay.why_not_stored in ("", NoStore.NEVER_USABLE):
             await self._take_signals(contact, copy, collected, document)
         listing = None if document is None else listing_of(copy, document)
         observation = observed(request, copy, digest, rule, relay.reported, listing, relay.delivery)

@@ -7,7 +7,7 @@ from bestbefore.addon.engine.signals.listed import ListedPages
 from bestbefore.addon.feeds.coding import decoded, start_of
 from bestbefore.addon.feeds.extract import START_BYTES
 from bestbefore.addon.feeds.sitemap import MAX_BYTES, ListedPage, looks_like_sitemap, read_sitemap
-from bestbefore.addon.proxy.feeds.feeds import media_type
+from bestbefore.addon.proxy.feeds.feeds import begins_feed, media_type
 from bestbefore.addon.rfc9111.message import Head
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile, whole
 
@@ -25,6 +25,11 @@ def begins_sitemap(head: Head, start: bytes) -> bool:
     if text.startswith(_GZIP):  # a file such as sitemap.xml.gz
         text = start_of(text, "gzip", START_BYTES)
     return looks_like_sitemap(text)
+
+
+def may_begin_listing(head: Head, start: bytes) -> bool:
+    """Whether content may be a feed or a sitemap, which are read though they may not be stored."""
+    return begins_feed(head, start) is not False or begins_sitemap(head, start)
 
 
 async def read_listing(head: Head, content: bytes | UnlinkedFile) -> tuple[tuple[ListedPage, ...], ListedPages] | None:

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from bestbefore.addon.feeds.sitemap import ListedPage
-from bestbefore.addon.proxy.signals.sitemaps import begins_sitemap, read_listing
+from bestbefore.addon.proxy.signals.sitemaps import begins_sitemap, may_begin_listing, read_listing
 from bestbefore.addon.rfc9111.message import Fields, Head
 
 BODY = b"<urlset><url><loc>http://x/a</loc><lastmod>1970-01-01T00:00:05Z</lastmod></url></urlset>"
@@ -26,6 +26,13 @@ async def test_a_sitemap_is_read_as_sent_or_as_a_file(fields: dict[str, str], bo
     assert found is not None
     assert found[0] == (ListedPage("http://x/a", 5.0, 5.0),)
     assert found[1].by("http://x/a") == 5.0
+
+
+def test_what_may_be_a_feed_or_a_sitemap_is_collected() -> None:
+    for start in (BODY, b"<rss>", b"<?xml"):
+        assert may_begin_listing(head(), start)
+    assert not may_begin_listing(head(), b"<html><body>")
+    assert not may_begin_listing(head(404), BODY)
 
 
 async def test_anything_else_is_not() -> None:
