@@ -8,14 +8,12 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bestbefore.policies.models.hazard.clock import is_weekend
+from bestbefore.policies.models.hazard.clock import WEEKEND_PART, is_weekend
 from bestbefore.policies.models.hazard.experts import lasting_rate_per_s
 from bestbefore.policies.models.hazard.gaps import GapLaw
 from bestbefore.policies.models.hazard.memory import UpdateMemory, law_of, quiet_until
 from bestbefore.policies.units import BINS
 
-WEEKEND_SHARE = 2.0 / 7.0
-"""The share of updates on Saturdays and Sundays, before any update."""
 WEEKEND_PSEUDO = 20.0
 """The updates with that share that are added to those of a group, and those with the group's to those of an object."""
 WEEKEND_FACTOR, WEEKDAY_FACTOR = 7.0 / 2.0, 7.0 / 5.0
@@ -97,6 +95,15 @@ def hour_factor(updates: float, in_hour: float, share: float, strength: float) -
     return BINS * (in_hour + strength * share) / (updates + strength)
 
 
-def weekend_share(updates: float, at_weekends: float, share: float) -> float:
-    """The share of updates on Saturdays and Sundays, where it is `share` without any."""
-    return (at_weekends + WEEKEND_PSEUDO * share) / (updates + WEEKEND_PSEUDO)
+def weekend_share(updates: float, at_weekends: float, share: float, observed: float) -> float:
+    """The share of updates on Saturdays and Sundays in a whole week, where it is `share` without any.
+
+    `observed` is the part of the time of observation that was such a day: who has seen workdays alone knows nothing of
+    weekends.
+    """
+    on_weekends = (at_weekends + WEEKEND_PSEUDO * share) / (updates * observed + WEEKEND_PSEUDO * WEEKEND_PART)
+    on_workdays = (updates - at_weekends + WEEKEND_PSEUDO * (1.0 - share)) / (
+        updates * (1.0 - observed) + WEEKEND_PSEUDO * (1.0 - WEEKEND_PART)
+    )
+    weekend = WEEKEND_PART * on_weekends
+    return weekend / (weekend + (1.0 - WEEKEND_PART) * on_workdays)

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from bestbefore.policies.models.demand import RequestRates
-from bestbefore.policies.models.hazard.clock import bin_of
+from bestbefore.policies.models.hazard.clock import WEEKEND_PART, bin_of, weekend_part
 from bestbefore.policies.models.hazard.experts import day_rate_per_s, day_share
 from bestbefore.policies.models.hazard.forecast import (
-    WEEKEND_SHARE,
     Forecast,
     Profile,
     forecast_at,
@@ -57,9 +56,12 @@ def set_profile(features: Features) -> Profile:
     group_updates = features.set_group_counts()
     for k in range(BINS):
         by_bin.hours[k] = by_bin.counts[k] if group_updates else 0
-    of_group = weekend_share(group_updates, features.group_weekend_updates(), WEEKEND_SHARE)
+    seen = weekend_part(features.group_since_s(), features.t)
+    of_group = weekend_share(group_updates, features.group_weekend_updates(), WEEKEND_PART, seen)
     updates = features.set_counts()
-    own_share = weekend_share(memory.updates, memory.weekend_updates, of_group)
+    own_share = weekend_share(
+        memory.updates, memory.weekend_updates, of_group, weekend_part(features.known_since_s(), features.t)
+    )
     return Profile(by_bin.counts, by_bin.hours, updates, group_updates, own_share)
 
 

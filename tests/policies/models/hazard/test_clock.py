@@ -1,6 +1,9 @@
+import math
 from datetime import UTC, datetime, timedelta
 
-from bestbefore.policies.models.hazard.clock import bin_of, is_weekend
+import pytest
+
+from bestbefore.policies.models.hazard.clock import bin_of, is_weekend, weekend_part
 from bestbefore.policies.units import DAY_S
 
 
@@ -19,3 +22,11 @@ def test_unix_time_begins_on_a_thursday() -> None:
 def test_the_last_instant_of_a_day_lies_in_its_last_hour() -> None:
     assert bin_of(DAY_S * 19_000 - 1e-6) == 23
     assert bin_of(DAY_S * 19_000) == 0
+
+
+@pytest.mark.parametrize(("from_day", "until_day", "part"), [
+    (0.0, 2.0, 0.0), (2.0, 4.0, 1.0), (1.0, 3.0, 0.5), (3.5, 4.5, 0.5), (0.3, 70.3, 2 / 7), (5.0, 5.0, 2 / 7),
+    (math.inf, 5.0, 2 / 7), (4.0, 11.0, 2 / 7), (20_000.0, 20_007.0, 2 / 7),
+])
+def test_the_part_of_a_time_that_is_weekend(from_day: float, until_day: float, part: float) -> None:
+    assert weekend_part(from_day * DAY_S, until_day * DAY_S) == pytest.approx(part, abs=1e-9)

@@ -53,5 +53,11 @@ def test_the_factors_have_the_mean_one() -> None:
 
 
 def test_the_share_of_weekends_is_drawn_towards_what_is_expected() -> None:
-    assert weekend_share(0.0, 0.0, 0.3) == pytest.approx(0.3)
-    assert weekend_share(20.0, 20.0, 0.0) == pytest.approx(0.5)
+    assert weekend_share(0.0, 0.0, 0.3, 2 / 7) == pytest.approx(0.3)
+    assert weekend_share(20.0, 20.0, 0.0, 2 / 7) == pytest.approx(0.5)
+
+
+def test_workdays_tell_nothing_of_weekends() -> None:
+    assert weekend_share(3000.0, 0.0, 2 / 7, 0.0) == pytest.approx(2 / 7)
+    assert weekend_share(3000.0, 0.0, 2 / 7, 2 / 7) < 0.01
+    assert weekend_share(2000.0, 500.0, 2 / 7, 0.25) == pytest.approx(2 / 7, rel=0.01)

@@ -57,8 +57,8 @@ def test_it_decides_as_the_worked_examples(example: Any, monkeypatch: pytest.Mon
         expected["as_of"], last_s, expected["n"], expected["E"], expected["A"], expected["X"], expected["gaps"],
         expected["gap_mean"], expected["gap_dev"], expected["weekend"], *expected["logw"],
     ))
-    of_group = weekend_share(group["n"], group["weekend"], 2 / 7)
-    at_weekends = weekend_share(memory.updates, memory.weekend_updates, of_group)
+    of_group = weekend_share(group["n"], group["weekend"], 2 / 7, 2 / 7)
+    at_weekends = weekend_share(memory.updates, memory.weekend_updates, of_group, 2 / 7)
     profile = Profile(expected["hours"], group["hours"], expected["n"], group["n"], at_weekends)
     rates = rates_at(asked(example["requests"]), t)
     assert rates[:2] == pytest.approx(example["demand"]["rho"])
