@@ -10,6 +10,9 @@ PAPERS = "bestbefore.replay.papers"
 NOT_YET = {
     "bestbefore.policies.models.rates.recent", "bestbefore.policies.prefetch.online.delay",
     "bestbefore.policies.prefetch.online.spacing",
+    *(f"bestbefore.policies.prefetch.online.{name}" for name in (
+        "due_queue", "estimate", "expectation", "index", "pace", "schedule", "week",
+    )),
 }
 """For schedules without a plan, which the proxy does not have yet (docs/architecture.md)."""
 

@@ -1,0 +1,207 @@
+"""A schedule without a plan: of many objects the next to contact, from contact to contact.
+
+An object is due when its index reaches the price of a contact (`index`). After each contact its estimate is put again,
+with what the contact has shown, and from it follows when it is due next. Nothing else is planned.
+
+The price is that at which the objects, each at its constant mean rate, have as many contacts as the budget allows;
+where more or fewer became due over the last period (`pace`), it is solved for as much less or more. So it follows
+objects that come and go, rates, and budgets.
+
+An object waits in a queue until a lower price than the present one would be reached, and only then is the moment
+solved at the present price. So a change of the price costs nothing at once, unless it falls by half: then all objects
+are queued again.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from bestbefore.policies.prefetch.online.due_queue import DueQueue
+from bestbefore.policies.prefetch.online.estimate import Columns, ScheduleEstimate
+from bestbefore.policies.prefetch.online.expectation import (
+    Expectation,
+    cost_per_hour,
+    expected,
+    log_price_for_budget,
+    log_price_for_target,
+)
+from bestbefore.policies.prefetch.online.index import INDEXES
+from bestbefore.policies.prefetch.online.pace import Pace
+from bestbefore.policies.prefetch.online.week import WeekRates
+from bestbefore.policies.units import DAY_S, FloatArray, IntArray
+
+LEAST_SHARE = 0.2
+"""The least rate of an hour in an index, as a share of the mean rate, so that it stays bounded in quiet hours."""
+LOWER = 0.5
+"""The part of the price at which an object is looked at again."""
+AT_ONCE = 256
+"""The objects whose due times are solved in one array, which then fits the processor cache."""
+OF_UPCOMING = 4
+"""Of so many times the wanted objects, those queued first, the due times are solved to find the earliest."""
+GROWTH = 1.25
+"""The growth of the number of objects at which the price is set again."""
+
+
+class Schedule:
+    """The contacts of objects, numbered by slots from 0; times are Unix seconds.
+
+    A slot that was taken is not due again until it is put again or postponed.
+    """
+
+    def __init__(self, objective: str, budget_per_hour: float, now_s: float, period_s: float = DAY_S) -> None:
+        """Start without objects; `objective` is a name of `INDEXES`, and the budget holds over `period_s`."""
+        self._index = INDEXES[objective]
+        self._columns = Columns()
+        self._queue = DueQueue()
+        self._hastened: set[int] = set()
+        self._kept_s: dict[int, float] = {}
+        """The times until which objects were postponed, and to which they were hastened."""
+        self._budget_per_hour = budget_per_hour
+        self._pace = Pace(period_s, now_s)
+        self._size = 0
+        """The number of objects."""
+        self._priced = 0
+        """The number of objects when the price was set."""
+        self._log_price = math.nan
+        """NaN before the first object."""
+        self._most_queued = math.inf
+        """The highest price at which an object is queued."""
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def price(self) -> float:
+        """The index at which objects are due."""
+        return math.exp(self._log_price)
+
+    def put(self, slot: int, estimate: ScheduleEstimate) -> None:
+        """Add an object, or go on with another estimate of it. O(log n)."""
+        self.put_many((slot,), (estimate,))
+
+    def put_many(self, slots: Sequence[int], estimates: Sequence[ScheduleEstimate]) -> None:
+        """Add objects, or go on with other estimates of them; in one call it takes less time than one by one."""
+        for slot, estimate in zip(slots, estimates, strict=True):
+            self._columns.reserve(slot + 1)
+            self._size += not self._columns.live[slot]
+            self._columns.set(slot, estimate)
+            self._let_go(slot)
+        for slot, due_s in zip(slots, self._queued_until_s(np.array(slots, dtype=np.intp)).tolist(), strict=True):
+            self._queue.put(slot, due_s)
+
+    def remove(self, slot: int) -> None:
+        """Forget an object."""
+        self._size -= bool(self._columns.live[slot])
+        self._columns.live[slot] = False
+        self._let_go(slot)
+        self._queue.remove(slot)
+
+    def next_s(self) -> float | None:
+        """Return when `take` may have an object, at the earliest; None if it will have none."""
+        first = self._queue.first()
+        return first[0] if first is not None and first[0] < math.inf else None
+
+    def take(self, now_s: float) -> int | None:
+        """Return an object that is due, the one due first; None if none is. It leaves the queue. O(log n)."""
+        if self._pace.is_over(now_s) or self._size > GROWTH * self._priced:
+            self._set_price(now_s)
+        while (first := self._queue.first()) is not None and first[0] <= now_s:
+            slot = first[1]
+            due_s = now_s if slot in self._hastened else self.due_s(slot, now_s)
+            self._let_go(slot)
+            if due_s <= now_s:
+                self._queue.remove(slot)
+                self._pace.count(float(self._columns.costs[slot]))
+                return slot
+            self._queue.put(slot, due_s)
+        return None
+
+    def postpone(self, slot: int, until_s: float) -> None:
+        """Queue an object that was taken and not contacted; it is looked at again then."""
+        self._kept_s[slot] = until_s
+        self._queue.put(slot, until_s)
+
+    def hasten(self, slot: int, at_s: float) -> None:
+        """Make an object due at a time, whatever its index."""
+        self._hastened.add(slot)
+        self._kept_s[slot] = at_s
+        self._queue.put(slot, at_s)
+
+    def due_s(self, slot: int, from_s: float) -> float:
+        """Return when an object will be due at the present price and without another contact, not before `from_s`."""
+        return float(self._due_s(np.array([slot]), self.price, np.array([from_s]))[0])
+
+    def upcoming(self, most: int, now_s: float) -> list[tuple[int, float]]:
+        """Return the objects due next and when, at the present price; those due before `now_s` are due then. O(n)."""
+        if math.isnan(self._log_price):
+            return []
+        slots = self._queue.earliest(OF_UPCOMING * most)
+        due_s = self._due_s(slots, self.price, np.full(slots.size, now_s))
+        order = np.argsort(due_s, kind="stable")[:most]
+        found = zip(slots[order].tolist(), due_s[order].tolist(), strict=True)
+        return sorted(((slot, self._kept_s.get(slot, at_s)) for slot, at_s in found), key=lambda one: one[1])
+
+    def budget_for(self, measure: str, value: float) -> float:
+        """Return the budget per hour at which `freshness`, or `age` or `delay` in seconds, is expected to be this."""
+        guess = 0.0 if math.isnan(self._log_price) else self._log_price
+        log_price = log_price_for_target(self._columns, self._index, measure, value, guess)
+        return cost_per_hour(self._columns, self._index, log_price)
+
+    def set_budget(self, per_hour: float, now_s: float) -> None:
+        """Go on with another budget."""
+        self._budget_per_hour = per_hour
+        self._set_price(now_s)
+
+    def expected(self) -> Expectation:
+        """Return what the present price brings at constant rates. O(n)."""
+        return expected(self._columns, self._index, self._log_price)
+
+    def _let_go(self, slot: int) -> None:
+        self._hastened.discard(slot)
+        self._kept_s.pop(slot, None)
+
+    def _queued_until_s(self, slots: IntArray) -> FloatArray:
+        """(n,) when objects are due at the lower price, at which they are queued."""
+        contact_s = self._columns.contact_s[slots]
+        if math.isnan(self._log_price):
+            return contact_s
+        self._most_queued = max(self._most_queued, LOWER * self.price)
+        parts = [slice(start, start + AT_ONCE) for start in range(0, slots.size, AT_ONCE)]
+        return np.concatenate([self._due_s(slots[part], LOWER * self.price, contact_s[part]) for part in parts])
+
+    def _due_s(self, slots: IntArray, price: float, from_s: FloatArray) -> FloatArray:
+        """(n,) when objects are due at a price, not before `from_s` (n,) and within their limits."""
+        columns = self._columns
+        rates, contact_s = columns.rates[slots].astype(np.float64), columns.contact_s[slots]
+        earliest = np.maximum(from_s, contact_s + columns.shortest_s[slots])
+        latest = np.maximum(earliest, contact_s + columns.longest_s[slots])
+        weights = self._index.weighted(rates, columns.weights[slots].astype(np.float64))
+        week = WeekRates(rates, columns.hours[slots], columns.weekends[slots])
+        of_hours = rates[:, None] * np.maximum(week.relative, LEAST_SHARE)
+        prices, thetas = price * columns.costs[slots, None].astype(np.float64), columns.thetas[slots, None]
+        waiting = self._index.waiting(of_hours, weights[:, None], prices)
+        waiting = np.where(thetas > 0.0, thetas, waiting)
+        return np.minimum(week.first_reaching(waiting, contact_s, earliest), latest)
+
+    def _set_price(self, now_s: float) -> None:
+        """Solve the price again; queue all objects again if it has fallen below what they were queued at."""
+        if not self._size:
+            return
+        guess = 0.0
+        if not math.isnan(self._log_price):
+            guess = self._log_price
+            self._pace.next_part(now_s, cost_per_hour(self._columns, self._index, guess))
+        wanted = self._budget_per_hour / self._pace.ratio(self._budget_per_hour)
+        self._log_price = log_price_for_budget(self._columns, self._index, wanted, guess)
+        self._priced = self._size
+        if not self.price >= self._most_queued:
+            self._queue_again()
+
+    def _queue_again(self) -> None:
+        """Queue all objects that are queued at the present price."""
+        slots = self._queue.slots()
+        self._most_queued = 0.0
+        self._queue.fill(slots, self._queued_until_s(slots))
+        for slot, at_s in self._kept_s.items():
+            self._queue.put(slot, at_s)

@@ -1,0 +1,140 @@
+"""Objects in order of their due times, at the price of the budget, through changes of estimates and budgets."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bestbefore.policies.prefetch.allocation import continuous
+from bestbefore.policies.prefetch.online.estimate import ScheduleEstimate
+from bestbefore.policies.prefetch.online.schedule import Schedule
+from bestbefore.policies.units import DAY_S, HOUR_S
+
+
+def contacts(
+    schedule: Schedule, estimates: dict[int, ScheduleEstimate], until_s: float, from_s: float = 0.0
+) -> list[tuple[float, int]]:
+    """Contact what is due when it is due, with estimates that do not change."""
+    made, now_s = [], from_s
+    while now_s < until_s:
+        slot = schedule.take(now_s)
+        if slot is None:
+            next_s = schedule.next_s()
+            now_s = until_s if next_s is None else max(min(next_s, now_s + HOUR_S), now_s + 1.0)
+            continue
+        made.append((now_s, slot))
+        schedule.put(slot, replace(estimates[slot], contact_s=now_s))
+    return made
+
+
+def started(estimates: dict[int, ScheduleEstimate], per_hour: float, objective: str = "delay") -> Schedule:
+    schedule = Schedule(objective, per_hour, 0.0)
+    for slot, estimate in estimates.items():
+        schedule.put(slot, estimate)
+    return schedule
+
+
+@pytest.mark.parametrize("objective", ["delay", "freshness"])
+def test_the_budget_is_kept_and_divided_as_the_allocation_does(objective):
+    rates = np.geomspace(0.02, 0.1, 20)
+    estimates = {slot: ScheduleEstimate(rate, -HOUR_S * slot / 4) for slot, rate in enumerate(rates.tolist())}
+    made = contacts(started(estimates, 1.0, objective), estimates, 12 * DAY_S)
+    late = np.array([slot for at_s, slot in made if at_s > 4 * DAY_S])
+    assert late.size == pytest.approx(8 * 24, rel=0.06)
+    frequencies = getattr(continuous, objective)(rates, None, 1.0)
+    assert np.bincount(late, minlength=20) / (8 * 24) == pytest.approx(frequencies, rel=0.1, abs=2 / 192)
+
+
+def test_an_object_is_contacted_once_its_busy_hours_are_over():
+    busy = bytes([20] * 8 + [1] * 16)
+    estimates = {0: ScheduleEstimate(0.5, 0.0, hours=busy)}
+    made = contacts(started(estimates, 1 / 24), estimates, 30 * DAY_S)
+    hours = {round(at_s % DAY_S / HOUR_S, 1) for at_s, _ in made if at_s > 5 * DAY_S}
+    assert hours == {8.0}
+
+
+def test_limits_come_before_the_price():
+    estimates = {
+        0: ScheduleEstimate(50.0, 0.0, shortest_s=6 * HOUR_S),
+        1: ScheduleEstimate(1e-6, 0.0, longest_s=12 * HOUR_S),
+        2: ScheduleEstimate(0.0, 0.0),
+    }
+    made = contacts(started(estimates, 0.25), estimates, 10 * DAY_S)
+    assert np.bincount([slot for _, slot in made], minlength=3).tolist() == pytest.approx([40, 20, 0], abs=2)
+
+
+def test_what_was_taken_is_not_due_until_it_is_put_or_postponed():
+    schedule = started({0: ScheduleEstimate(1.0, -100 * DAY_S)}, 1.0)
+    assert schedule.take(0.0) == 0
+    assert (schedule.take(DAY_S), schedule.next_s()) == (None, None)
+    schedule.postpone(0, 2 * DAY_S)
+    assert schedule.next_s() == 2 * DAY_S
+    assert schedule.take(2 * DAY_S - 1.0) is None
+    assert schedule.take(2 * DAY_S) == 0
+
+
+def test_a_hastened_object_is_due_at_its_time():
+    schedule = started({0: ScheduleEstimate(0.01, 0.0), 1: ScheduleEstimate(0.01, 0.0)}, 0.01)
+    assert schedule.take(60.0) is None
+    schedule.hasten(1, 120.0)
+    assert schedule.take(119.0) is None
+    assert schedule.take(120.0) == 1
+    schedule.put(1, ScheduleEstimate(0.01, 120.0))
+    assert schedule.take(600.0) is None
+
+
+def test_a_removed_object_is_due_no_more_and_its_slot_may_be_another():
+    schedule = started({0: ScheduleEstimate(1.0, -100 * DAY_S), 1: ScheduleEstimate(1.0, -50 * DAY_S)}, 1.0)
+    schedule.remove(0)
+    assert len(schedule) == 1
+    assert (schedule.take(0.0), schedule.take(0.0)) == (1, None)
+    schedule.remove(1)
+    schedule.remove(1)
+    assert len(schedule) == 0
+    schedule.put(0, ScheduleEstimate(5.0, 0.0))
+    assert len(schedule) == 1
+
+
+def test_a_larger_budget_brings_contacts_forward_at_once():
+    estimates = {slot: ScheduleEstimate(0.1, -HOUR_S * slot) for slot in range(20)}
+    schedule = started(estimates, 0.5)
+    contacts(schedule, estimates, 5 * DAY_S)
+    before = schedule.next_s()
+    assert before is not None
+    schedule.set_budget(8.0, 5 * DAY_S)
+    made = contacts(schedule, estimates, 6 * DAY_S, 5 * DAY_S)
+    assert len(made) == pytest.approx(192, rel=0.15)
+
+
+def test_more_objects_raise_the_price():
+    schedule = started({slot: ScheduleEstimate(0.1, 0.0) for slot in range(10)}, 1.0)
+    schedule.take(0.0)
+    before = schedule.price
+    for slot in range(10, 40):
+        schedule.put(slot, ScheduleEstimate(0.1, 0.0))
+    schedule.take(1.0)
+    assert schedule.price == pytest.approx(16 * before, rel=0.01)
+
+
+def test_what_is_expected_is_that_of_the_allocation():
+    schedule = started({slot: ScheduleEstimate(0.1, 0.0) for slot in range(10)}, 2.0)
+    schedule.take(0.0)
+    assert schedule.expected().delay_s == pytest.approx(2.5 * HOUR_S, rel=1e-3)
+    assert schedule.budget_for("delay", 5 * HOUR_S) == pytest.approx(1.0, rel=1e-3)
+
+
+def test_upcoming_are_those_that_will_be_taken():
+    estimates = {slot: ScheduleEstimate(0.1, -HOUR_S * slot / 2) for slot in range(30)}
+    schedule = started(estimates, 3.0)
+    assert schedule.upcoming(3, 0.0) == []
+    contacts(schedule, estimates, DAY_S)
+    upcoming = schedule.upcoming(5, DAY_S)
+    made = contacts(schedule, estimates, DAY_S + 3 * HOUR_S, DAY_S)
+    assert [slot for _, slot in made][:2] == [slot for slot, _ in upcoming][:2]
+    assert [at_s for at_s, _ in made][:2] == pytest.approx([at_s for _, at_s in upcoming][:2], abs=HOUR_S)
+
+
+def test_objects_with_a_theta_are_due_by_their_updates_alone():
+    estimates = {0: ScheduleEstimate(0.5, 0.0, theta=2.0), 1: ScheduleEstimate(0.5, 0.0)}
+    made = contacts(started(estimates, 0.5), estimates, 4 * DAY_S)
+    assert [round(at_s / HOUR_S) for at_s, slot in made if slot == 0][:5] == [4, 8, 12, 16, 20]
