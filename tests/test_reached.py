@@ -10,6 +10,7 @@ PAPERS = "bestbefore.replay.papers"
 NOT_YET = {
     "bestbefore.policies.models.rates.recent", "bestbefore.policies.prefetch.online.delay",
     "bestbefore.policies.prefetch.online.spacing",
+    "bestbefore.policies.models.hazard.after_contact",
     *(f"bestbefore.policies.prefetch.online.{name}" for name in (
         "due_queue", "estimate", "expectation", "index", "pace", "schedule", "week",
     )),
