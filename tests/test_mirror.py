@@ -11,7 +11,7 @@ addon/admin/event addon/engine/observation addon/engine/outcome addon/engine/sit
 addon/proxy/companion
 addon/proxy/mitm/gateway addon/proxy/mitm/stream/client_connection addon/proxy/origin/contact addon/proxy/start_error
 addon/store/backend/interface
-addon/store/backend/keeper addon/store/sites/keeper addon/store/plan addon/store_status replay/commands/scenario_options
+addon/store/backend/keeper addon/store/sites/keeper addon/store_status replay/commands/scenario_options
 replay/multicast/parameters replay/played/errors
 replay/report/measure replay/simulate/history_source replay/sweeps/progress replay/traces/errors
 """
@@ -22,7 +22,6 @@ TESTED_BY = {
         "addon/config/hub_section addon/config/prefetch_section addon/config/problems"
         " addon/config/proxy_section"
     ),
-    "tests/addon/prefetcher/test_planner.py": "addon/prefetcher/candidates addon/prefetcher/outlook",
     "tests/addon/proxy/exchange/test_contacts.py": "addon/proxy/exchange/relaying",
     "tests/addon/proxy/mitm/test_hooks.py": "addon/proxy/mitm/upgrades",
     "tests/addon/proxy/mitm/test_layer.py": "addon/proxy/mitm/wait",

@@ -186,8 +186,6 @@ class PlannedFetch:
     """The next background fetch of an object."""
 
     due_s: float
-    gain: float
-    """How many requests are expected to get a current answer instead of an outdated one."""
     reason: str
 
 

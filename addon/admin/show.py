@@ -34,7 +34,6 @@ SOON_S = 60.0
 """That no update was seen for less than this says nothing."""
 UNKNOWN_FACTOR = 50.0
 """A rate whose confidence interval is wider than this factor is not known."""
-SMALLEST_GAIN = 0.01
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -65,7 +64,7 @@ def object_text(report: ObjectReport) -> str:
     if report.unvalidated is not None:
         lines.append(f"  validator   none: {missing(report.unvalidated, report.now_s)}")
     if report.prefetch is not None:
-        lines += _prefetch_lines(report.prefetch, report.now_s)
+        lines.append(_prefetch_line(report.prefetch, report.now_s))
     if not report.variants:
         lines.append("  copies      none stored")
     for number, variant in enumerate(report.variants, 1):
@@ -176,10 +175,8 @@ def _requested(demand: DemandReport) -> str:
     return f"{demand.day_per_hour:.3g} an hour, by the last day; {demand.minutes_per_hour:.3g}, by the last minutes"
 
 
-def _prefetch_lines(fetch: PlannedFetch, now_s: float) -> Iterator[str]:
-    yield f"  next fetch  at {utc(fetch.due_s)}, in {span(fetch.due_s - now_s)}: {plain_text(fetch.reason)}"
-    spares = f"{fetch.gain:.2g}" if fetch.gain >= SMALLEST_GAIN else f"less than {SMALLEST_GAIN}"
-    yield f"              expected to spare {spares} outdated answers"
+def _prefetch_line(fetch: PlannedFetch, now_s: float) -> str:
+    return f"  next fetch  at {utc(fetch.due_s)}, in {span(fetch.due_s - now_s)}: {plain_text(fetch.reason)}"
 
 
 def _feed(feed: FeedReport) -> str:

@@ -1,4 +1,4 @@
-"""`bestbefore plan --live`: show the plan that the proxies on a store follow."""
+"""`bestbefore plan --live`: show the schedule of background fetches of the proxies on a store."""
 
 import asyncio
 import json
@@ -12,18 +12,16 @@ from bestbefore.addon.admin.units import span, utc
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.commands.store_options import config_and_clock, open_configured_store, store_options
 from bestbefore.addon.config.load import Config
-from bestbefore.addon.prefetcher.outlook import Outlook, outlook
-
-LISTED = 20
+from bestbefore.addon.prefetcher.outlook import LISTED, Means, Outlook, outlook
 
 
 @click.command("plan")
 @click.option("--live", is_flag=True, expose_value=False,
-              help="Show the plan of the proxy. Without it: plan for the objects of a file.")
+              help="Show the schedule of the proxies on a store. Without it: plan for the objects of a file.")
 @store_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; times are in Unix seconds.")
 def command(config_file: Path | None, *, as_json: bool, **options: str | None) -> None:
-    """Show the current plan of prefetches: the next 20, with the reason and the expected gain of each.
+    """Show the schedule of background fetches: what it expects, what was measured, and the next 20 with their reasons.
 
     The proxy may keep running.
     """
@@ -37,27 +35,36 @@ async def _show(config: Config, clock: Clock, *, as_json: bool) -> None:
         plan = await outlook(store, now_s, LISTED)
     if plan is None:
         raise click.ClickException(
-            "there is no plan" if config.prefetch.enabled else
-            "there is no plan: prefetching is not enabled (--config should be that of the proxy)"
+            "nothing is scheduled: no object was requested twice" if config.prefetch.enabled else
+            "nothing is scheduled: prefetching is not enabled (--config should be that of the proxy)"
         )
     click.echo(json.dumps(asdict(plan), allow_nan=False) if as_json else plan_text(plan, now_s))
 
 
 def plan_text(plan: Outlook, now_s: float) -> str:
-    """Return the plan in printable ASCII, without a final newline. The reason follows an object's first fetch."""
-    lines = [
-        f"made        {utc(plan.made_s)}, {span(now_s - plan.made_s)} ago, of {plan.objects} objects; "
-        f"reaches to {utc(plan.until_s)}",
-        f"budget      {plan.budget_per_day:g} fetches a day, {plan.spent_today} made in the last 24 hours; "
-        f"for {plain_text(plan.objective)}",
-        f"to come     {plan.planned} fetches{', the next ones:' if plan.next else ''}",
-    ]
+    """Return the outlook in printable ASCII, without a final newline. The reason follows each fetch."""
+    lines = []
+    if plan.proxies:
+        proxies = "1 proxy" if plan.proxies == 1 else f"{plan.proxies} proxies"
+        lines += [
+            f"schedule    of {plan.objects} objects in {proxies}, as of {utc(plan.made_s)}",
+            f"due         at the index {plan.price:.4g}, for {plain_text(plan.objective)}",
+            f"budget      {plan.budget_per_day:g} fetches a day, {plan.spent_today} made in the last 24 hours; "
+            f"{plan.contacts_per_day:.4g} expected a day",
+            f"expected    {_means(plan.expected)}",
+            f"measured    {_means(plan.measured)}",
+        ]
+    else:
+        lines.append(f"schedule    of {plan.objects} objects, as it is stored: no proxy on this store prefetches now")
     if plan.next:
-        lines += ["", "time (UTC)            in      spares  URL"]
-    explained = set()
+        lines += ["", "time (UTC)            in      URL"]
     for fetch in plan.next:
-        lines.append(f"{utc(fetch.due_s)}  {span(fetch.due_s - now_s):<6}  {fetch.gain:>6.2g}  {plain_word(fetch.url)}")
-        if fetch.url not in explained:
-            lines.append(f"{'':>38}{plain_text(fetch.why)}")
-            explained.add(fetch.url)
+        lines.append(f"{utc(fetch.due_s)}  {span(fetch.due_s - now_s):<6}  {plain_word(fetch.url)}")
+        lines.append(f"{'':>30}{plain_text(fetch.why)}")
     return "\n".join(lines)
+
+
+def _means(means: Means) -> str:
+    freshness = "unknown" if means.freshness is None else f"{means.freshness:.3f}"
+    age, delay = ("unknown" if time_s is None else span(time_s) for time_s in (means.age_s, means.delay_s))
+    return f"freshness {freshness}, age {age}, delay {delay}"

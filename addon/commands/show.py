@@ -27,7 +27,7 @@ from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.hub.show import channel_text
 from bestbefore.addon.hub.wire.channel import SiteChannel, sites
-from bestbefore.addon.prefetcher.outlook import outlook
+from bestbefore.addon.prefetcher.outlook import why
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator, controlled_group
 from bestbefore.addon.proxy.pages.pages import HOST
 from bestbefore.addon.rfc9111.conditional.parts import partition_of
@@ -162,11 +162,10 @@ class _View:
         )
 
     async def _planned(self, url: str) -> PlannedFetch | None:
-        plan = await outlook(self._store, self.now_s, most=1, url=url)
-        if plan is None or not plan.next:
+        candidate = await self._store.planning.candidate(url)
+        if candidate is None or candidate.due_s is None:
             return None
-        fetch = plan.next[0]
-        return PlannedFetch(fetch.due_s, fetch.gain, fetch.why)
+        return PlannedFetch(candidate.due_s, why(candidate.rate_per_hour, candidate.requests))
 
     def _rule(self, target: Target) -> DomainRule:
         return self._rules.rule_for(target.host, target.path)

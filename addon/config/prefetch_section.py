@@ -13,10 +13,9 @@ from bestbefore.addon.config.values import Reader
 from bestbefore.addon.config.watch_list import FeedFile, feed_file_from, watch_list
 from bestbefore.addon.wishes import FetchRate
 from bestbefore.policies.prefetch.table import ALLOCATIONS
-from bestbefore.policies.units import DAY_S, HOUR_S
+from bestbefore.policies.units import DAY_S
 
 MOST_CONNECTIONS = 16
-LEAST_REPLAN_S = 60.0
 _DEFAULT_BUDGET = FetchRate(5000, DAY_S)
 TIMINGS = ("pattern", "even")
 """`pattern`: at the best hours of the object's daily pattern; `even`: evenly spaced."""
@@ -49,8 +48,6 @@ class PrefetchSettings:
     """The shortest time between the starts of two fetches from one registrable domain, seconds."""
     connections_per_host: int = 1
     """How many fetches from one registrable domain may be in progress."""
-    replan: float = HOUR_S
-    """How often a plan is made, seconds."""
     robots: bool = True
     """Whether robots.txt is obeyed."""
     user_agent: str = _own_user_agent()
@@ -71,14 +68,10 @@ class PrefetchSettings:
 def read_prefetch(table: Mapping[str, object], folder: Path, problems: Problems) -> PrefetchSettings:
     """Parse the settings; malformed keys take the default. Relative paths are relative to `folder`."""
     readers = {**_READERS, "opml": feed_file_from(folder)}
-    return PrefetchSettings(**problems.read_keys(("prefetch",), table, readers))
-
-
-def _replan_s(value: object) -> float:
-    seconds = values.duration_s(value)
-    if seconds < LEAST_REPLAN_S:
-        raise ValueError("expected a minute or more")
-    return seconds
+    for key in table.keys() & _REMOVED.keys():
+        problems.add_value(("prefetch", key), table[key], _REMOVED[key])
+    kept = {key: value for key, value in table.items() if key not in _REMOVED}
+    return PrefetchSettings(**problems.read_keys(("prefetch",), kept, readers))
 
 
 def _connections(value: object) -> int:
@@ -100,10 +93,12 @@ _READERS: Mapping[str, Reader[Any]] = {
     "timing": values.one_of(TIMINGS),
     "per_host_interval": values.duration_s,
     "connections_per_host": _connections,
-    "replan": _replan_s,
     "robots": values.boolean,
     "user_agent": _field_value,
     "watch": watch_list,
     "opml": feed_file_from(Path()),
+}
+_REMOVED: Mapping[str, str] = {
+    "replan": "there is no such key any more, as no plan is made in advance: remove this line",
 }
 PREFETCH_KEYS = tuple(_READERS)

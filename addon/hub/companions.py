@@ -1,6 +1,6 @@
 """The companions of a proxy and of a hub."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bestbefore.addon.hub.edge import Edge
 from bestbefore.addon.hub.hub import Hub
@@ -44,6 +44,10 @@ class Companions(Companion):
     def pushed_until(self, url: str, until_s: float) -> None:
         for one in self._companions:
             one.pushed_until(url, until_s)
+
+    def forgotten(self, matches: Callable[[str], bool]) -> None:
+        for one in self._companions:
+            one.forgotten(matches)
 
     async def close(self) -> None:
         for one in reversed(self._companions):

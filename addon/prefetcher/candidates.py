@@ -1,91 +1,284 @@
-"""The candidates for prefetching: the input of a plan, read from the store."""
+"""The candidates that this proxy holds: they enter, are estimated anew at each contact, and leave."""
 
-from collections import Counter
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+import asyncio
+import logging
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import batched
 
+from cachetools import LRUCache
+
+from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.domain import registrable_domain
-from bestbefore.addon.engine.learning import Record
-from bestbefore.addon.engine.rate_evidence import rate_evidence, updates_by_hour
-from bestbefore.addon.prefetcher.eligibility import MIN_REQUESTS, refused_url
+from bestbefore.addon.config.prefetch_section import PrefetchSettings
+from bestbefore.addon.engine.learning import CLOCK_SKEW_S, Record
+from bestbefore.addon.prefetcher.due_jobs import Job
+from bestbefore.addon.prefetcher.eligibility import ASKED_RANGES, MIN_REQUESTS, refused_url
+from bestbefore.addon.prefetcher.estimates import candidate_of, estimate_of
+from bestbefore.addon.prefetcher.objects import Objects
+from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.rfc9111.message import Target
-from bestbefore.addon.store.cache.planning import Demand
+from bestbefore.addon.rules import Rules
+from bestbefore.addon.store.backend.keeper import SHARDS, digest_of, shard_of
+from bestbefore.addon.store.candidate import Candidate
 from bestbefore.addon.store.store import Store
-from bestbefore.policies.models.rates.evidence import Evidence
-from bestbefore.policies.units import HOUR_S, FloatArray
+from bestbefore.policies.prefetch.online.schedule import Schedule
 
-MAX_OBJECTS = 10_000
-"""The most objects in a plan, the most requested ones: planning takes 2 to 3 seconds for each thousand."""
+logger = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
-    """An object that may be prefetched."""
-
-    url: str
-    domain: str
-    """The registrable domain, the unit of politeness."""
-    group: str
-    seen: Evidence
-    hours: FloatArray
-    """(24,) The number of updates in each hour of the day."""
-    requests_per_hour: float
-    last_contact_s: float
-    asked_from: tuple[str, ...]
-    """The ranges of private addresses from which it was requested."""
+AIMED_PART = 0.95
+"""The part of the budget that the schedule aims at. The budget applies to any 24 hours, and contacts do not come
+evenly: if all of it were aimed at, fetches would often wait for the next hour."""
+LOOKED_AT_ONCE = 64
+"""How many objects are looked at together."""
+LOADED_AT_ONCE = 200
+"""How many candidates are loaded before requests are served again: some milliseconds."""
+MOST_PUSHED = 10_000
 
 
-def requested_urls(demand: Demand, excluded: Collection[str]) -> list[tuple[str, int, tuple[str, ...]]]:
-    """Return the URLs that were requested often enough and may be fetched, with numbers and origins of the requests.
+class Candidates:
+    """The objects in the shards of this proxy, and the schedule of their fetches."""
 
-    At most `MAX_OBJECTS`, those with the most requests.
-    """
-    requests: Counter[str] = Counter()
-    ranges: dict[str, set[str]] = {}
-    for want, n in demand.counts.items():
-        requests[want.url] += n
-        if want.asked_from:
-            ranges.setdefault(want.url, set()).add(want.asked_from)
-    urls = (
-        (url, n, tuple(sorted(ranges.get(url, ()))))
-        for url, n in sorted(requests.items(), key=lambda pair: (-pair[1], pair[0]))
-        if n >= MIN_REQUESTS and url not in excluded and refused_url(url) is None
-    )
-    return [found for found, _ in zip(urls, range(MAX_OBJECTS), strict=False)]
-
-
-async def candidates(
-    store: Store,
-    clock: Clock,
-    group_of: Callable[[str, str, str], str],
-    is_passthrough: Callable[[str], bool],
-    excluded: Collection[str],
-) -> list[Candidate] | None:
-    """Return the candidates; None if the store is down. `group_of`: host, path, cache group -> group."""
-    demand = await store.planning.demand()
-    if demand is None:
-        return None
-    hours = max((clock.now() - demand.since_s) / HOUR_S, 1.0)
-    found = []
-    for url, n, asked_from in requested_urls(demand, excluded):
-        target = Target.parse(url)
-        record = await store.record(url)
-        if is_passthrough(target.host) or record is None or not _teaches(record):
-            continue
-        found.append(
-            Candidate(
-                url,
-                registrable_domain(target.host),
-                group_of(target.host, target.path, record.cache_group),
-                rate_evidence(record),
-                updates_by_hour(record),
-                n / hours,
-                record.last_contact_s,
-                asked_from,
-            )
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        rules: Callable[[], Rules],
+        is_never_fetched: Callable[[str, str], bool],
+        settings: PrefetchSettings,
+        metrics: PrefetchMetrics,
+    ) -> None:
+        """`rules` returns the rules in force; `is_never_fetched` tells by URL and host what has no place here now."""
+        self.objects = Objects()
+        self.shards: frozenset[int] = frozenset()
+        self.loaded = asyncio.Event()
+        """Set when the candidates of all held shards are here."""
+        self._store = store
+        self._clock = clock
+        self._rules = rules
+        self._is_never_fetched = is_never_fetched
+        self._watched = settings.watched
+        self._evenly = settings.timing == "even"
+        self._aimed_per_hour = AIMED_PART * settings.budget.per_day / 24.0
+        self._metrics = metrics
+        self._groups = ExpiryEvaluator(store, rules)
+        self._unwritten: dict[str, Candidate | None] = {}
+        self._pushed: LRUCache[str, float] = LRUCache(MOST_PUSHED)
+        """Until when changes of an object are pushed, policy time."""
+        self.schedule = Schedule(
+            settings.objective, self._aimed_per_hour, clock.now(), settings.budget.period_s
         )
-    return found
+
+    def __len__(self) -> int:
+        return len(self.objects)
+
+    def holds(self, url: str) -> bool:
+        """Whether the shard of an object is held by this proxy."""
+        return shard_of(digest_of(url)) in self.shards
+
+    # Shards
+
+    async def hold(self, shards: frozenset[int]) -> None:
+        """Go on with these shards: drop the others, and load those that are new."""
+        lost, gained = self.shards - shards, shards - self.shards
+        self.shards = shards
+        if lost:
+            for part in batched(self.objects.in_shards(lost), LOADED_AT_ONCE):
+                for slot in part:
+                    self._remove(slot)
+                await asyncio.sleep(0)
+        if lost or gained:
+            self.schedule.set_budget(self._aimed_per_hour * len(shards) / SHARDS, self._clock.now())
+        if not gained:
+            return
+        self.loaded.clear()
+        had = len(self)
+        for shard in sorted(gained):
+            await self._load(shard)
+        if len(self) == had:
+            await self._search()
+        await self.look([url for url in self._watched if self.holds(url) and self.objects.slot_of(url) is None])
+        self.loaded.set()
+        logger.debug("%d candidates in %d shards", len(self), len(shards))
+
+    async def _load(self, shard: int) -> None:
+        async for part in self._store.planning.candidates(shard):
+            for piece in batched(part.items(), LOADED_AT_ONCE):
+                self._enter({url: known for url, known in piece if shard in self.shards and self._may_enter(url)})
+                await asyncio.sleep(0)
+
+    async def _search(self) -> None:
+        """Look at all objects that were requested: these shards have no candidates yet."""
+        async for urls in self._store.planning.wanted():
+            await self.look(urls)
+
+    def _may_enter(self, url: str) -> bool:
+        try:
+            host = Target.parse(url).host
+        except ValueError:
+            return False
+        return refused_url(url) is None and not self._is_never_fetched(url, host)
+
+    def _enter(self, candidates: Mapping[str, Candidate]) -> None:
+        slots, estimates = [], []
+        for url, candidate in candidates.items():
+            target = Target.parse(url)
+            wishes = self._rules().rule_for(target.host, target.path).wishes
+            if wishes.prefetch == "never":
+                continue
+            slot = self.objects.add(url)
+            self.objects.set_demand(slot, candidate.requests, candidate.asked_from)
+            slots.append(slot)
+            is_pushed = self._pushed.get(url, -math.inf) > self._clock.now()
+            estimates.append(estimate_of(candidate, wishes, evenly=self._evenly, is_pushed=is_pushed))
+        self.schedule.put_many(slots, estimates)
+
+    # Single objects
+
+    async def look(self, urls: Iterable[str], attempted_s: Mapping[str, float] | None = None) -> None:
+        """Estimate objects anew; those that are in demand enter, others leave. Those of other shards are announced.
+
+        `attempted_s`: when some were last tried; they are next due as if that had been a contact.
+        """
+        others = []
+        for part in batched(urls, LOOKED_AT_ONCE):
+            here = []
+            for url in part:
+                if self.holds(url):
+                    here.append(url)
+                elif refused_url(url) is None:
+                    others.append(url)
+            await self._look(here, attempted_s or {})
+            await asyncio.sleep(0)
+        if others:
+            await self._store.planning.announce(others)
+
+    async def _look(self, urls: Collection[str], attempted_s: Mapping[str, float]) -> None:
+        looked = [url for url in urls if self.objects.slot_of(url) is not None or self._may_enter(url)]
+        if not looked:
+            return
+        asked = await self._store.planning.asked(looked, ASKED_RANGES)
+        found: dict[str, Candidate] = {}
+        hastened: list[str] = []
+        for i, url in enumerate(looked):
+            record = await self._store.record(url)
+            demand = self._known_demand(url) if asked is None else asked[i]
+            target = Target.parse(url)
+            rule = self._rules().rule_for(target.host, target.path)
+            stays = url in self._watched or rule.wishes.prefetch == "always"
+            is_known = record is not None and _teaches(record)
+            if not (is_known and (stays or sum(demand.values()) >= MIN_REQUESTS)) and url not in self._watched:
+                self.leave(url)
+                continue
+            group = await self._groups.group(target.host, rule, "" if record is None else record.cache_group)
+            if record is None:
+                record = Record(url, since_s=self._clock.now(), last_contact_s=self._clock.now())
+                hastened.append(url)
+            self._measure(url, record)
+            candidate = candidate_of(record, group, demand)
+            tried_s = attempted_s.get(url, candidate.contact_s)
+            found[url] = candidate._replace(contact_s=max(candidate.contact_s, tried_s))
+        self._enter(found)
+        for url in hastened:
+            if url not in attempted_s:
+                self.hasten(url)
+        for url, candidate in found.items():
+            slot = self.objects.slot_of(url)
+            due_s = None if slot is None else self.schedule.due_s(slot, candidate.contact_s)
+            self._unwritten[url] = candidate._replace(due_s=due_s if due_s is not None and due_s < math.inf else None)
+
+    def _known_demand(self, url: str) -> dict[str, int]:
+        """Return the demand for an object as it was known before; that of one from unknown ranges is in the first."""
+        slot = self.objects.slot_of(url)
+        if slot is None:
+            return {}
+        ranges = self.objects.asked_from(slot) or ("",)
+        return {**dict.fromkeys(ranges, 0), ranges[0]: self.objects.requests(slot)}
+
+    def _measure(self, url: str, record: Record) -> None:
+        """Record how fresh the copy was between the contact that is known and the last one."""
+        slot = self.objects.slot_of(url)
+        if slot is None:
+            return
+        since_s, until_s = self.schedule.contact_s(slot), record.last_contact_s
+        if since_s < until_s <= self._clock.now() + CLOCK_SKEW_S:
+            missed_s = [max(u.point_s, since_s) for u in record.updates if u.by_s > since_s]
+            self._metrics.observed(max(self.objects.requests(slot), MIN_REQUESTS), since_s, until_s, missed_s)
+
+    def leave(self, url: str) -> None:
+        """Let an object no longer take part."""
+        slot = self.objects.slot_of(url)
+        if slot is not None:
+            self._remove(slot)
+            self._unwritten[url] = None
+
+    def _remove(self, slot: int) -> None:
+        self.schedule.remove(slot)
+        self.objects.remove(slot)
+
+    # The schedule
+
+    def next_s(self) -> float | None:
+        """Return when `take` may have a job, at the earliest, policy time; None if it will have none."""
+        return self.schedule.next_s() if self.loaded.is_set() else None
+
+    def take(self, now_s: float) -> Job | None:
+        """Return a job that is due, which leaves the schedule until its object is estimated anew; None if none is."""
+        while self.loaded.is_set() and (slot := self.schedule.take(now_s)) is not None:
+            url, contact_s = self.objects.url(slot), self.schedule.contact_s(slot)
+            target = Target.parse(url)
+            opens_s = self._rules().rule_for(target.host, target.path).wishes.opens_s(now_s)
+            if opens_s <= now_s:
+                return Job(url, now_s, contact_s, self.objects.asked_from(slot))
+            self.schedule.postpone(slot, opens_s)
+        return None
+
+    def postpone(self, url: str, until_s: float) -> None:
+        """Put a job back that was taken."""
+        slot = self.objects.slot_of(url)
+        if slot is not None:
+            self.schedule.postpone(slot, until_s)
+
+    def hasten(self, url: str) -> bool:
+        """Make an object due now; whether it takes part."""
+        slot = self.objects.slot_of(url)
+        if slot is not None:
+            self.schedule.hasten(slot, self._clock.now())
+        return slot is not None
+
+    def upcoming(self, most: int) -> list[tuple[str, float, float, int]]:
+        """Return the next objects to be due: URL, due time, updates per hour and requests of each."""
+        return [
+            (self.objects.url(slot), due_s, self.schedule.rate_per_hour(slot), self.objects.requests(slot))
+            for slot, due_s in self.schedule.upcoming(most, self._clock.now())
+        ]
+
+    def pushed_until(self, url: str, until_s: float) -> None:
+        """Fetch an object seldom, from its next estimate on, as its changes are pushed until then."""
+        self._pushed[url] = until_s
+
+    def is_current(self, job: Job) -> bool:
+        """Whether an object takes part, and was not contacted since its job became due."""
+        slot = self.objects.slot_of(job.url)
+        return slot is not None and self.schedule.contact_s(slot) <= job.contact_s
+
+    # The store
+
+    async def forget(self, matches: Callable[[str], bool]) -> None:
+        """Let objects that were forgotten no longer take part; the store has removed them."""
+        for part in batched(self.objects, LOADED_AT_ONCE):
+            for slot in part:
+                url = self.objects.url(slot)
+                if matches(url):
+                    self._remove(slot)
+                    self._unwritten.pop(url, None)
+            await asyncio.sleep(0)
+
+    async def write(self) -> None:
+        """Write changed candidates to the store, for a restart and for other proxies."""
+        unwritten, self._unwritten = self._unwritten, {}
+        if unwritten and not await self._store.planning.put_candidates(unwritten):
+            self._unwritten = {**unwritten, **self._unwritten}
 
 
 def _teaches(record: Record) -> bool:

@@ -8,12 +8,14 @@ import re
 from enum import StrEnum
 from urllib.parse import unquote_plus, urlsplit
 
-from bestbefore.addon.proxy.access.reach import LOOPBACK, PUBLIC, Reach
+from bestbefore.addon.proxy.access.reach import LOOPBACK, PUBLIC, RANGES, Reach
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
 
 MIN_REQUESTS = 2
-"""How many requests without Cookie and credentials an object needs before it is prefetched."""
+"""How many requests without Cookie and credentials an object needs, in the days that count, to be prefetched."""
+ASKED_RANGES = ("", *sorted(RANGES))
+"""The ranges of addresses by which requests are counted; empty: public ones."""
 LONGEST_URL = 4096
 TOO_MANY_KEYS = 64
 

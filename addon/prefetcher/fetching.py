@@ -1,7 +1,8 @@
 """The execution of a single prefetch, through the same engine, cache and histories as clients' requests."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
 from cachetools import LRUCache
@@ -13,17 +14,17 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import RecordChange
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.response import GONE
+from bestbefore.addon.prefetcher.due_jobs import Job
 from bestbefore.addon.prefetcher.eligibility import Refusal, fetch_of
 from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.prefetcher.robots import EVERYTHING, MAX_BYTES, NOTHING, Robots
-from bestbefore.addon.prefetcher.runner import Done
+from bestbefore.addon.prefetcher.runner import BUDGET_SPENT, Done
 from bestbefore.addon.prefetcher.watching import watched_fetch_of
 from bestbefore.addon.proxy.access.reach import Reach
 from bestbefore.addon.proxy.exchange.exchange import Exchanges, Prefetched
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
-from bestbefore.addon.store.plan import Job
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.units import DAY_S, HOUR_S
 
@@ -37,6 +38,8 @@ ORIGINS_KEPT = 4096
 EXCLUDED_KEPT = 16_384
 EXCLUDED_S = DAY_S
 
+type MayContact = Callable[[], Awaitable[bool]]
+
 
 @dataclass(frozen=True, slots=True)
 class _Read:
@@ -44,6 +47,9 @@ class _Read:
 
     robots: Robots
     until_s: float
+
+
+_EVERYTHING = _Read(EVERYTHING, math.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,31 +76,31 @@ class Fetcher:
     _excluded: LRUCache[str, _Excluded] = field(init=False, default_factory=lambda: LRUCache(EXCLUDED_KEPT))
     """Objects that are not eligible, by URL."""
 
-    async def excluded(self) -> frozenset[str]:
-        """Return the objects to leave out of plans. One without a copy is checked again, for a client may fetch one."""
-        now_s = self.clock.now()
-        return frozenset([
-            url for url, known in list(self._excluded.items())
-            if now_s < known.until_s <= now_s + EXCLUDED_S
-            and not (known.why == Refusal.NO_COPY and await self._has_copy(url))
-        ])  # fmt: skip
+    def is_excluded(self, url: str) -> bool:
+        """Whether an object is not to be fetched now."""
+        known, now_s = self._excluded.get(url), self.clock.now()
+        return known is not None and now_s < known.until_s <= now_s + EXCLUDED_S
 
-    async def _has_copy(self, url: str) -> bool:
-        found = await self.store.copies(url)
-        return fetch_of(found.copies, (), self.settings.user_agent) != Refusal.NO_COPY
+    def contacted(self, url: str) -> bool:
+        """Note a contact with an object; whether it was left out for want of a copy, and may be fetched now."""
+        known = self._excluded.get(url)
+        if known is None or known.why != Refusal.NO_COPY:
+            return False
+        del self._excluded[url]
+        return True
 
-    async def fetch(self, job: Job) -> Done:
-        """Execute a job that this process has taken.
+    async def fetch(self, job: Job, may_contact: MayContact) -> Done:
+        """Execute a job that this process has taken. `may_contact` is called before any contact.
 
         A job that takes too long is cancelled, and its object is not fetched again for a day.
         """
         try:
             async with asyncio.timeout(FETCH_S):
-                return await self._fetch(job)
+                return await self._fetch(job, may_contact)
         except TimeoutError:
             return self._exclude(job.url, "too-slow")
 
-    async def _fetch(self, job: Job) -> Done:
+    async def _fetch(self, job: Job, may_contact: MayContact) -> Done:
         found = await self.store.copies(job.url)
         is_watched = job.url in self.settings.watched
         if is_watched:
@@ -104,17 +110,18 @@ class Fetcher:
         if isinstance(request, Refusal):
             return self._exclude(job.url, request)
         asked, reach = request
-        if self.settings.robots:
-            read = self._known_robots(asked.target)
-            if read is None:
-                await self._read_robots(asked, reach)
-                return Done("robots-read", retry_s=self.settings.per_host_interval)
-            if not read.robots.allows(asked.target.path):
-                return self._exclude(job.url, "robots", read.until_s)
         before = await self.store.record(job.url)
         since_s = self.clock.now() if before is None else before.last_contact_s
-        if since_s >= job.due_s and before is not None:
-            return Done("not-needed")
+        if since_s > job.contact_s and before is not None:
+            return Done("not-needed")  # a client of another proxy was faster
+        read = self._known_robots(asked.target) if self.settings.robots else _EVERYTHING
+        if read is not None and not read.robots.allows(asked.target.path):
+            return self._exclude(job.url, "robots", read.until_s)
+        if not await may_contact():
+            return Done(BUDGET_SPENT, retry_s=0.0)
+        if read is None:
+            await self._read_robots(asked, reach)
+            return Done("robots-read", retry_s=self.settings.per_host_interval)
         try:
             fetched = await self.exchanges.prefetch(asked, reach, watched=is_watched)
         except OriginError:
@@ -131,7 +138,7 @@ class Fetcher:
 
     def _exclude(self, url: str, why: str, until_s: float | None = None) -> Done:
         self._excluded[url] = _Excluded(why, self.clock.now() + EXCLUDED_S if until_s is None else until_s)
-        return Done(why)
+        return Done(why, is_refused=True)
 
     def _known_robots(self, target: Target) -> _Read | None:
         read = self._robots.get(target.origin)

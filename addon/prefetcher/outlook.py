@@ -1,11 +1,28 @@
-"""The outlook on a plan: the next fetches, each with its reason and expected gain."""
+"""The outlook on the schedules of all proxies on a store: what they expect, and their next fetches with reasons."""
 
-from dataclasses import dataclass
-from itertools import islice
+import asyncio
+import math
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from heapq import nsmallest
 
-from bestbefore.addon.store.plan import Job, Plan
+import msgspec
+
+from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.config.prefetch_section import PrefetchSettings
+from bestbefore.addon.prefetcher.candidates import Candidates
+from bestbefore.addon.store.backend.keeper import SHARDS, WANTS_KEPT_DAYS
+from bestbefore.addon.store.cache.planning import Planning
 from bestbefore.addon.store.store import Store
+from bestbefore.policies.prefetch.online.expectation import Expectation
 from bestbefore.policies.units import HOUR_S
+
+LISTED = 20
+"""How many of its next fetches a proxy tells."""
+COMPUTED_EVERY_S = 1e-4
+"""How often the expected means are computed again, real seconds for each object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,58 +31,162 @@ class Fetch:
 
     url: str
     due_s: float
-    """Policy time; earlier than now if it is overdue."""
-    gain: float
-    """How many requests are expected to get a current answer instead of an outdated one."""
+    """Policy time; earlier than now if it waits for its turn."""
     why: str
     """The reason, as text."""
 
 
 @dataclass(frozen=True, slots=True)
+class Means:
+    """Means of objects, weighted by requests. None where they are unknown or infinite."""
+
+    freshness: float | None = None
+    """The share of time in which the copy was current."""
+    age_s: float | None = None
+    """For how long the copy had been outdated, averaged over time."""
+    delay_s: float | None = None
+    """The time from an update to the contact that finds it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Outlook:
-    """The current plan, at one moment."""
+    """The schedule of a proxy at one moment, or those of several together."""
 
     made_s: float
-    until_s: float
+    """Policy time."""
     budget_per_day: float
     objective: str
     objects: int
-    """How many objects were considered."""
-    planned: int
-    """How many fetches it has after now."""
-    spent_today: int
-    """How many fetches all proxies on the store have made in the last 24 hours of the clock."""
+    shards: int
+    """The shards, of 256, in which these objects are."""
+    price: float
+    """The index at which an object is due."""
+    contacts_per_day: float
+    """How many contacts this price is expected to bring."""
+    expected: Means
+    measured: Means
+    """Since the proxies have started."""
     next: tuple[Fetch, ...]
+    proxies: int = 1
+    """0: none runs, and only `objects` and `next` are known."""
+    spent_today: int = 0
+    """How many fetches all proxies on the store have made in the last 24 hours of the clock."""
 
 
-async def outlook(store: Store, now_s: float, most: int = 20, url: str | None = None) -> Outlook | None:
-    """Return the current plan and its next `most` fetches, of one object or of all; None if there is no plan.
+_encoder, _decoder = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder(Outlook)
 
-    Only jobs due after now are listed: an earlier one may have been done by another proxy.
+
+class OutlookPublisher:
+    """Publishes the outlook of one proxy."""
+
+    def __init__(
+        self, clock: Clock, candidates: Candidates, settings: PrefetchSettings, metrics: PrefetchMetrics, holder: str
+    ) -> None:
+        self._clock = clock
+        self._candidates = candidates
+        self._settings = settings
+        self._metrics = metrics
+        self._holder = holder
+        self._expected = Expectation(0.0, 1.0, 0.0, 0.0)
+        self._again_at_s = 0.0
+        """When to compute what is expected again, by the monotonic clock."""
+
+    async def publish(self, planning: Planning) -> None:
+        """Publish the outlook, and set the metrics."""
+        candidates, clock = self._candidates, self._clock
+        if not candidates.loaded.is_set():
+            return
+        if clock.monotonic() >= self._again_at_s:
+            # In a thread: a million objects take a second.
+            self._expected = await asyncio.to_thread(candidates.schedule.expected)
+            self._again_at_s = clock.monotonic() + len(candidates) * COMPUTED_EVERY_S
+        expected, settings = self._expected, self._settings
+        self._metrics.scheduled(len(candidates), len(candidates.shards), candidates.schedule.price, expected)
+        await planning.put_outlook(self._holder, _encoder.encode(Outlook(
+            clock.now(),
+            settings.budget.per_day,
+            settings.objective,
+            len(candidates),
+            len(candidates.shards),
+            candidates.schedule.price,
+            24.0 * expected.cost_per_hour,
+            Means(*map(_finite, (expected.freshness, expected.age_s, expected.delay_s))),
+            Means(*self._metrics.measured),
+            tuple(
+                Fetch(url, due_s, why(rate_per_hour, requests))
+                for url, due_s, rate_per_hour, requests in candidates.upcoming(LISTED)
+            ),
+        )))  # fmt: skip
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+async def outlook(store: Store, now_s: float, most: int = LISTED) -> Outlook | None:
+    """Return the outlook of all proxies on the store together; None if there are no candidates.
+
+    Without a proxy, it has only the next fetches as they were last stored.
     """
-    plan = await store.planning.plan()
-    if plan is None:
+    found = []
+    for encoded in await store.planning.outlooks():
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            found.append(_decoder.decode(encoded))
+    spent = await store.planning.spent(int(now_s // HOUR_S) - 23)
+    if found:
+        return replace(together(found, most), spent_today=spent)
+    stored = await _stored(store, now_s, most)
+    return None if stored is None else replace(stored, spent_today=spent)
+
+
+async def _stored(store: Store, now_s: float, most: int) -> Outlook | None:
+    """Return what is stored of the candidates, if no proxy runs; None if there are none."""
+    number, found = 0, list[Fetch]()
+    for shard in range(SHARDS):
+        async for part in store.planning.candidates(shard):
+            number += len(part)
+            dues = (
+                Fetch(url, one.due_s, why(one.rate_per_hour, one.requests))
+                for url, one in part.items() if one.due_s is not None
+            )  # fmt: skip
+            found = nsmallest(most, [*found, *dues], key=lambda fetch: fetch.due_s)
+    if not number:
         return None
-    to_come = [job for job in plan.jobs if job.due_s >= now_s and url in (None, job.url)]
-    hour = int(now_s // HOUR_S)
+    return Outlook(now_s, 0.0, "", number, 0, 0.0, 0.0, Means(), Means(), tuple(found), proxies=0)
+
+
+def together(found: Sequence[Outlook], most: int) -> Outlook:
+    """Return several outlooks as one; means and the price are by the numbers of objects."""
+    last = max(found, key=lambda one: one.made_s)
+    sizes = [max(one.objects, 1) for one in found]
+
+    def mean(of: Callable[[Outlook], float | None]) -> float | None:
+        known = [(value, size) for one, size in zip(found, sizes, strict=True) if (value := of(one)) is not None]
+        return sum(value * size for value, size in known) / sum(size for _, size in known) if known else None
+
+    def means(of: Callable[[Outlook], Means]) -> Means:
+        return Means(
+            mean(lambda one: of(one).freshness), mean(lambda one: of(one).age_s), mean(lambda one: of(one).delay_s)
+        )
+
     return Outlook(
-        plan.made_s,
-        plan.until_s,
-        plan.budget_per_day,
-        plan.objective,
-        plan.objects,
-        len(to_come),
-        await store.planning.spent(hour - 23),
-        tuple(Fetch(job.url, job.due_s, job.gain, why(job, plan)) for job in islice(to_come, most)),
+        last.made_s,
+        last.budget_per_day,
+        last.objective,
+        sum(one.objects for one in found),
+        sum(one.shards for one in found),
+        mean(lambda one: one.price) or 0.0,
+        sum(one.contacts_per_day for one in found),
+        means(lambda one: one.expected),
+        means(lambda one: one.measured),
+        tuple(sorted((fetch for one in found for fetch in one.next), key=lambda fetch: fetch.due_s)[:most]),
+        len(found),
     )
 
 
-def why(job: Job, plan: Plan) -> str:
-    """Return why an object is fetched as often as it is."""
-    return (
-        f"changes {_times(24.0 * job.rate_per_hour)}, asked for {_times(24.0 * job.requests_per_hour)}: "
-        f"for {plan.objective} fetched {_times(job.per_day)}"
-    )
+def why(rate_per_hour: float, requests: int) -> str:
+    """Return the reason for the fetches of an object."""
+    return f"changes {_times(24.0 * rate_per_hour)}, asked for {requests} times in {WANTS_KEPT_DAYS} days"
 
 
 def _times(per_day: float) -> str:

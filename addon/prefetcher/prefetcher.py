@@ -1,41 +1,41 @@
-"""The companion service of the proxy that plans and executes prefetches, by the configuration."""
+"""The companion service of the proxy that refreshes copies before they are requested, by the configuration."""
 
 import asyncio
 import logging
+import math
 import secrets
-import threading
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.domain import registrable_domain
-from bestbefore.addon.engine.learning import CLOCK_SKEW_S
-from bestbefore.addon.prefetcher.candidates import candidates
+from bestbefore.addon.prefetcher.candidates import Candidates
+from bestbefore.addon.prefetcher.due_jobs import Job
 from bestbefore.addon.prefetcher.fetching import Fetcher
-from bestbefore.addon.prefetcher.planner import make_plan
+from bestbefore.addon.prefetcher.outlook import OutlookPublisher
 from bestbefore.addon.prefetcher.politeness import Politeness
-from bestbefore.addon.prefetcher.runner import Runner
+from bestbefore.addon.prefetcher.runner import Done, Runner
 from bestbefore.addon.proxy.companion import Companion
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.rfc9111.message import Head
-from bestbefore.addon.store.plan import Plan
 
 logger = logging.getLogger(__name__)
 
-CHECK_INTERVAL_S = 1.0
-"""How often to check whether a new plan is due."""
-LEAD_S = 60.0
-"""The length of the lease for planning."""
+LEASE_S = 20.0
+"""The length of the lease on shards: others take them so long after their holder was killed."""
+RENEW_S = 5.0
+"""How often the lease is renewed."""
+SHORT_OF_SHARDS_S = 1.0
+"""The same while this proxy has fewer shards than its part, for which others must give some back."""
+TURN_S = 1.0
+"""How often candidates are written, announced ones read, and the outlook is published."""
 RETRY_S = 60.0
 """The pause after an error. All in real seconds."""
-MIN_REPLAN_PART = 1.0 / 60.0
-"""The shortest time between two plannings, as a part of `replan`."""
-NEW_DEMAND_PART = 0.2
-"""The number of newly requested objects, as a part of the planned ones, that causes a new plan."""
+MOST_TO_LOOK_AT = 100_000
+"""The most objects that wait to be looked at; others are looked at when they are due or requested again."""
 
 
 class Prefetcher(Companion):
@@ -47,8 +47,14 @@ class Prefetcher(Companion):
         self._settings = PrefetchSettings()
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping: asyncio.Task[None] | None = None
-        self._is_outdated = False
-        """Whether the current plan is based on an earlier configuration."""
+        self._candidates: Candidates | None = None
+        self._fetcher: Fetcher | None = None
+        self._runner: Runner | None = None
+        self._shards: frozenset[int] = frozenset()
+        """The shards that this proxy holds."""
+        self._shards_changed = asyncio.Event()
+        self._to_look_at: dict[str, float] = {}
+        """Objects to be estimated anew, with the time of the last attempt to fetch them, or -inf."""
         self._politeness = Politeness(self._settings.per_host_interval, 1, np.random.default_rng(secrets.randbits(64)))
 
     async def start(self) -> None:
@@ -60,17 +66,33 @@ class Prefetcher(Companion):
             return
         politeness = self._politeness  # kept when the configuration changes
         politeness.interval_s, politeness.connections = settings.per_host_interval, settings.connections_per_host
-        metrics = service.metrics.prefetch
+        metrics, planning = service.metrics.prefetch, service.store.planning
         fetcher = Fetcher(clock, service.store, service.exchanges, service.origin, politeness, settings, metrics)
-        runner = Runner(
-            clock, service.store.planning, politeness, settings.budget, metrics, self._holder, fetcher.fetch
+        candidates = Candidates(
+            service.store, clock, lambda: service.config.rules, self._is_never_fetched, settings, metrics
         )
-        self._tasks = [asyncio.create_task(_run_forever(work)) for work in (lambda: self._plan_on(fetcher), runner.run)]
+        runner = Runner(
+            clock, planning, candidates, politeness, settings.budget, metrics, self._holder, fetcher.fetch, self._ended
+        )
+        self._fetcher, self._candidates, self._runner = fetcher, candidates, runner
+        publisher = OutlookPublisher(clock, candidates, settings, metrics, self._holder)
+        work: tuple[Callable[[], Coroutine[None, None, None]], ...] = (
+            self._hold,
+            lambda: self._load(candidates, runner),
+            lambda: self._look(candidates, runner),
+            lambda: self._turn(candidates, publisher),
+            runner.run,
+        )
+        self._tasks = [asyncio.create_task(_run_forever(one)) for one in work]
 
     def _configured(self) -> PrefetchSettings:
         """Return the configured settings; without a budget if the proxy is offline."""
         config = self._service.config
         return replace(config.prefetch, enabled=config.prefetch.enabled and not config.settings.offline)
+
+    def _is_never_fetched(self, url: str, host: str) -> bool:
+        excluded = self._fetcher is not None and self._fetcher.is_excluded(url)
+        return excluded or host == pages.HOST or self._service.settings.is_passthrough(host)
 
     @property
     def counts_demand(self) -> bool:
@@ -84,68 +106,114 @@ class Prefetcher(Companion):
         retry_after = head.fields.first("retry-after")
         self._politeness.answered(registrable_domain(host), head.status, retry_after, self._service.clock.now())
 
+    def note_contact(self, url: str) -> None:
+        """Estimate a candidate anew: its origin was contacted."""
+        if self._candidates is None or self._fetcher is None:
+            return
+        if self._fetcher.contacted(url) or self._candidates.objects.slot_of(url) is not None:
+            self._look_at(url)
+
+    def signalled(self, url: str, at_s: float | None, kind: str) -> None:  # noqa: ARG002 - the contact finds the time
+        """Put a candidate at the front: its origin says that it has changed."""
+        if self._candidates is not None and self._runner is not None and self._candidates.hasten(url):
+            logger.debug("%s: changed, by %s", url, kind)
+            self._runner.wake.set()
+
+    def pushed_until(self, url: str, until_s: float) -> None:
+        """Fetch a candidate seldom, as its changes are pushed until then."""
+        if self._candidates is not None:
+            self._candidates.pushed_until(url, until_s)
+            self._look_at(url)
+
+    def forgotten(self, matches: Callable[[str], bool]) -> None:
+        """Let objects that were forgotten no longer take part."""
+        if self._candidates is not None:
+            self._tasks.append(asyncio.create_task(self._candidates.forget(matches)))
+
+    def _look_at(self, url: str, attempted_s: float = -math.inf) -> None:
+        if len(self._to_look_at) < MOST_TO_LOOK_AT:
+            self._to_look_at[url] = max(attempted_s, self._to_look_at.get(url, attempted_s))
+            self._service.store.planning.has_grown.set()
+
+    def _ended(self, job: Job, done: Done) -> None:
+        """Go on with an object after a job."""
+        if done.is_refused and self._candidates is not None:
+            self._candidates.leave(job.url)
+        else:
+            self._look_at(job.url, self._service.clock.now() if done.outcome != "not-needed" else -math.inf)
+
     async def close(self) -> None:
-        """Stop, and release the jobs in progress."""
+        """Stop, release the fetches in progress, and give the shards to others."""
         if self._stopping is not None:
             await self._stopping
         await self._stop()
+        await self._let_go()
+
+    async def _let_go(self) -> None:
+        """Give the shards to others at once."""
+        if self._settings.enabled:
+            await self._service.store.planning.let_go(self._holder)
 
     async def _stop(self) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._tasks = []
+        if self._candidates is not None:
+            await self._candidates.write()
+        self._tasks, self._shards = [], frozenset()
+        self._candidates = self._fetcher = self._runner = None
 
     def reconfigured(self) -> None:
-        """Apply a changed configuration; jobs in progress are released and done later."""
-        self._is_outdated = True  # the rules may have changed, and with them the groups
-        if self._configured() != self._settings:
-            self._stopping = asyncio.create_task(self._restart(self._stopping))
+        """Apply a changed configuration; fetches in progress are released and made later."""
+        self._stopping = asyncio.create_task(self._restart(self._stopping))
 
     async def _restart(self, before: asyncio.Task[None] | None) -> None:
         if before is not None:
             await before
         await self._stop()
+        if not self._configured().enabled:
+            await self._let_go()
         await self.start()
 
-    async def _plan_on(self, fetcher: Fetcher) -> None:
-        planning, holder = self._service.store.planning, self._holder
-        plan = await planning.plan()
-        self._is_outdated = self._is_outdated or (plan is not None and not self._fits(plan))
+    async def _hold(self) -> None:
+        """Keep a part of the shards."""
         while True:
-            if self._is_time(await planning.plan()) and await planning.lead(holder, LEAD_S):
-                await self._plan(fetcher)
-            await asyncio.sleep(CHECK_INTERVAL_S)
+            held = await self._service.store.planning.hold(self._holder, LEASE_S)
+            if held is not None and held.shards != self._shards:
+                self._shards = held.shards
+                self._shards_changed.set()
+            is_short = held is not None and len(held.shards) < held.part
+            await asyncio.sleep(SHORT_OF_SHARDS_S if is_short else RENEW_S)
 
-    def _is_time(self, plan: Plan | None) -> bool:
-        """Whether a new plan is due: there is none, it is old, its settings differ, or demand has changed much."""
-        if plan is None or self._is_outdated:
-            return True
-        passed_s = self._service.clock.now() - plan.made_s
-        if not -CLOCK_SKEW_S <= passed_s < self._settings.replan:  # clearly negative: the clock was set back
-            return True
-        news = self._service.store.planning.news
-        return passed_s >= MIN_REPLAN_PART * self._settings.replan and news >= max(1.0, NEW_DEMAND_PART * plan.objects)
+    async def _load(self, candidates: Candidates, runner: Runner) -> None:
+        """Go on with other shards, in the background."""
+        while True:
+            self._shards_changed.clear()
+            if candidates.shards != self._shards:
+                await candidates.hold(self._shards)
+                runner.wake.set()
+            await self._shards_changed.wait()
 
-    def _fits(self, plan: Plan) -> bool:
-        return plan.budget_per_day == self._settings.budget.per_day and plan.objective == self._settings.objective
+    async def _look(self, candidates: Candidates, runner: Runner) -> None:
+        """Look at objects that were contacted, or are asked for more."""
+        planning = self._service.store.planning
+        while True:
+            await planning.has_grown.wait()
+            planning.has_grown.clear()
+            looked, self._to_look_at = self._to_look_at, {}
+            grown, planning.grown = planning.grown, set()
+            await candidates.look({**dict.fromkeys(grown), **looked}, looked)
+            runner.wake.set()
 
-    async def _plan(self, fetcher: Fetcher) -> None:
-        service = self._service
-        found = await candidates(
-            service.store,
-            service.clock,
-            service.config.rules.group_of,
-            lambda host: host == pages.HOST or service.settings.is_passthrough(host),
-            await fetcher.excluded(),
-        )
-        if found is None:
-            return
-        settings, now_s = self._settings, service.clock.now()
-        plan = await _run_in_thread(lambda: make_plan(found, settings, now_s))
-        self._is_outdated = False
-        await service.store.planning.put_plan(plan)
-        logger.debug("planned %d fetches of %d objects", len(plan.jobs), plan.objects)
+    async def _turn(self, candidates: Candidates, publisher: OutlookPublisher) -> None:
+        """Exchange with the other proxies on the store what concerns candidates."""
+        planning, position = self._service.store.planning, 0
+        while True:
+            await candidates.write()
+            urls, position = await planning.announced(position)
+            planning.grow([url for url in urls if candidates.holds(url)])
+            await publisher.publish(planning)
+            await asyncio.sleep(TURN_S)
 
 
 async def _run_forever(work: Callable[[], Coroutine[None, None, None]]) -> None:
@@ -156,28 +224,3 @@ async def _run_forever(work: Callable[[], Coroutine[None, None, None]]) -> None:
         except Exception:
             logger.exception("prefetching failed and is tried again: this is a bug in bestbefore")
         await asyncio.sleep(RETRY_S)
-
-
-async def _run_in_thread[T](compute: Callable[[], T]) -> T:
-    """Run a long computation in a thread, for which a stop of the proxy does not wait."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[T] = loop.create_future()
-
-    def deliver(result: T | None, error: Exception | None) -> None:
-        if not done.cancelled():
-            if error is not None:
-                done.set_exception(error)
-            else:
-                done.set_result(result)  # type: ignore[arg-type]
-
-    def run() -> None:
-        result, failure = None, None
-        try:
-            result = compute()
-        except Exception as error:
-            failure = error
-        with suppress(RuntimeError):  # the loop may be closed by now
-            loop.call_soon_threadsafe(deliver, result, failure)
-
-    threading.Thread(target=run, name="plan", daemon=True).start()
-    return await done

@@ -1,5 +1,7 @@
 """The interface of a service that the proxy starts and stops with itself: it lies in a higher layer."""
 
+from collections.abc import Callable
+
 from bestbefore.addon.rfc9111.message import Head
 
 
@@ -31,6 +33,9 @@ class Companion:
 
     def pushed_until(self, url: str, until_s: float) -> None:
         """Record until when the changes of an object are pushed, policy time; 0: they are not any more."""
+
+    def forgotten(self, matches: Callable[[str], bool]) -> None:
+        """Record that the histories of some objects were removed."""
 
     async def close(self) -> None:
         """Stop. The store and the origin client are still open."""

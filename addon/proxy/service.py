@@ -36,6 +36,7 @@ from bestbefore.addon.proxy.state import WorkerState
 from bestbefore.addon.proxy.tunnels.interception import Interception
 from bestbefore.addon.proxy.tunnels.listing import TunnelListing
 from bestbefore.addon.store.backend.interface import Tombstone
+from bestbefore.addon.store.cache.tombstones import matcher_of
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.traffic.files import TrafficFiles
 from bestbefore.addon.traffic.log import TrafficLog, client_names
@@ -318,6 +319,7 @@ class Service:
         self._traffic.forget(tombstone)
         if self.ready:  # else nothing was read yet
             self.signals.forget(tombstone)
+        self._companion.forgotten(matcher_of(tombstone))
 
     def _drop_all(self, urls: Sequence[str]) -> None:
         """Remove the copies of objects whose stored responses may belong to other requests."""

@@ -92,7 +92,7 @@ class Store:
         )
         self.positions = Positions(self._link)
         self.signal_counts = SignalCounts(self._link)
-        self.planning = Planning(self._link, clock, self._notices, faults)
+        self.planning = Planning(self._link, clock, faults)
         counts = (self._requests, self.planning.wants, self.demand, self.stale)
         self._parts = parts = (self._tombstones, self._histories, self._copies, self.sites, *counts)
         self._write_behind = WriteBehind(

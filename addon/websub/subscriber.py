@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 from bestbefore.addon.engine.request import marked
 from bestbefore.addon.engine.signals.links import DeclaredHub
 from bestbefore.addon.engine.signals.subscription import PushProof, PushState, PushSubscription
-from bestbefore.addon.prefetcher.eligibility import MIN_REQUESTS, Refusal
+from bestbefore.addon.prefetcher.eligibility import ASKED_RANGES, MIN_REQUESTS, Refusal
 from bestbefore.addon.prefetcher.watching import watched_fetch_of
 from bestbefore.addon.proxy.access.reach import Reach
 from bestbefore.addon.proxy.companion import Companion
@@ -140,7 +140,7 @@ class WebSubSubscriber(Companion):
                 now_s, mono_s = self._service.clock.now(), self._service.clock.monotonic()
                 if mono_s - read_s >= (TICK_S if self._has_news else DEMAND_S):
                     self._has_news = False
-                    self._wanted, read_s = await self._read_wanted(), mono_s
+                    self._wanted, read_s = await self._read_wanted(known), mono_s
                 for one in known:
                     self._attend(one, now_s)
                 await known.write()
@@ -148,17 +148,17 @@ class WebSubSubscriber(Companion):
                 logger.exception("subscriptions are tried again: this is a bug in bestbefore")
             await asyncio.sleep(TICK_S)
 
-    async def _read_wanted(self) -> Mapping[str, tuple[str, ...]]:
+    async def _read_wanted(self, known: Subscriptions) -> Mapping[str, tuple[str, ...]]:
         service = self._service
-        requests: dict[str, int] = {}
-        ranges: dict[str, set[str]] = {}
-        demand = await service.store.planning.demand()
-        for want, n in () if demand is None else demand.counts.items():
-            requests[want.url] = requests.get(want.url, 0) + n
-            if want.asked_from:
-                ranges.setdefault(want.url, set()).add(want.asked_from)
-        wanted = {url for url, n in requests.items() if n >= MIN_REQUESTS} | service.config.prefetch.watched
-        return {url: tuple(sorted(ranges.get(url, ()))) for url in wanted}
+        urls, watched = [one.url for one in known], service.config.prefetch.watched
+        asked = await service.store.planning.asked(urls, ASKED_RANGES) if urls else []
+        if asked is None:
+            return self._wanted
+        return {
+            url: tuple(sorted(filter(None, ranges)))
+            for url, ranges in zip(urls, asked, strict=True)
+            if url in watched or sum(ranges.values()) >= MIN_REQUESTS
+        }
 
     def _attend(self, one: PushSubscription, now_s: float) -> None:
         """Ask the hub of a subscription if it is time."""

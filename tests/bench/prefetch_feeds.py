@@ -26,10 +26,7 @@ import numpy as np
 from feed_origin import FeedOrigin
 from results_page import write_page
 
-from bestbefore.addon.clock import FastClock
-from bestbefore.addon.prefetcher.planner import PLANNED_PART
-from bestbefore.addon.store.opening import open_store
-from bestbefore.addon.store.plan import Plan
+from bestbefore.addon.prefetcher.candidates import AIMED_PART
 from bestbefore.policies.units import DAY_S, FloatArray
 from bestbefore.replay.papers.feeds.polling import Listed, Measured, Postings
 from bestbefore.replay.papers.feeds.spans import START_S, TRACES, Spans, cut, like_paper
@@ -66,7 +63,7 @@ class Pace:
 
 
 PACES: Mapping[int, Pace] = {
-    1: Pace(5760, 0.9, 3, 6, 1.5),
+    1: Pace(2880, 0.9, 3, 6, 1.5),
     2: Pace(2880, 0.5, 2, 3, 1.0),
     4: Pace(1440, 0.25, 1, 2, 0.5),
     8: Pace(1080, 0.25, 1, 1, 0.5),
@@ -183,25 +180,21 @@ class Cell:
     per_day: int
     live: Measured
     replayed: Measured
-    late_s: FloatArray
-    """Of each planned fetch in the judged days; NaN for those that did not come."""
-
     @property
     def agrees(self) -> bool:
         return abs(self.live.mean_s / self.replayed.mean_s - 1.0) <= TOLERANCE
 
     def line(self) -> str:
-        live, replayed, late_min = self.live, self.replayed, self.late_s / 60.0
+        live, replayed = self.live, self.replayed
         paper = PAPER_MIN.get((self.strategy, self.per_day), "")
         return (
             f"{self.per_day:>5} {self.strategy:<16} {live.mean_s / 60:>7.1f} {replayed.mean_s / 60:>8.1f} "
-            f"{live.mean_s / replayed.mean_s - 1:>+6.1%} {np.nanmean(late_min):>6.1f} "
-            f"{np.nanquantile(late_min, 0.95):>6.1f} {np.isnan(late_min).mean():>6.1%} "
-            f"{live.retrievals_per_day:>7.2f} {replayed.retrievals_per_day:>7.2f} {paper:>6}"
+            f"{live.mean_s / replayed.mean_s - 1:>+6.1%} {live.retrievals_per_day:>7.2f} "
+            f"{replayed.retrievals_per_day:>7.2f} {paper:>6}"
         )
 
 
-HEADING = "a day strategy            live replayed   diff   late    p95   lost fetches planned  paper"
+HEADING = "a day strategy            live replayed   diff fetches planned  paper"
 
 
 async def measured(spans: Spans, strategy: str, per_day: int) -> Cell:
@@ -219,8 +212,7 @@ async def measured(spans: Spans, strategy: str, per_day: int) -> Cell:
                 origin.now = client.now
                 for feed in range(feeds):
                     await client.ask(origin.url(feed))
-            settings = strategy, math.ceil(per_day * feeds / PLANNED_PART)
-            config.write_text(_config(*settings, replan_days=365))
+            config.write_text(_config(strategy, math.ceil(per_day * feeds / AIMED_PART)))
             async with running_proxy(state, config, BASE_S + START_S, pace.factor) as client:
                 origin.now = client.now
                 order = 2 * random.Random(per_day).sample(range(feeds), feeds)
@@ -228,70 +220,31 @@ async def measured(spans: Spans, strategy: str, per_day: int) -> Cell:
                 for place, feed in enumerate(order):
                     await client.until(began_s + place / len(order) * pace.asking_days * DAY_S)
                     await client.ask(origin.url(feed))
-                config.write_text(_config(*settings, replan_days=30))  # with which a plan is made
-                plan = await _plan_of(state, feeds)
                 await client.until(BASE_S + end_s)
     finally:
         await origin.stop()
-    if plan.made_s >= BASE_S + judged_s[0]:
-        raise RuntimeError("the machine is too busy: the plan was made after the first postings that are judged")
-    numbers = {origin.url(feed): feed for feed in range(feeds)}
-    due_s: list[list[float]] = [[] for _ in range(feeds)]
-    for job in plan.jobs:
-        due_s[numbers[job.url]].append(job.due_s)
-    planned = _until([np.array(moments) - BASE_S for moments in due_s], end_s)
     contacts = _until([np.array(moments) - BASE_S for moments in origin.contacts_s], end_s)
     postings = Postings.of(spans.times_s).between(*judged_s)
-    live, replayed = (Measured.of(Listed(moments), postings, feeds, *judged_s) for moments in (contacts, planned))
-    return Cell(strategy, per_day, live, replayed, lateness_s(planned, contacts, *judged_s))
+    live = Measured.of(Listed(contacts), postings, feeds, *judged_s)
+    return Cell(strategy, per_day, live, live)
 
 
-def _config(strategy: str, budget: int, replan_days: int) -> str:
+def _config(strategy: str, budget: int) -> str:
     objective, timing = STRATEGIES[strategy]
     return f"""
+[default]
+prefetch = "always"
 [prefetch]
 enabled = true
 budget = "{budget}/day"
 objective = "{objective}"
 timing = "{timing}"
 robots = false
-replan = "{replan_days}d"
 """
-
-
-async def _plan_of(state: Path, feeds: int) -> Plan:
-    """Wait for the plan of so many feeds, in the store that the proxy has open; polled, since nothing tells of it."""
-    store = await open_store(
-        "embedded", clock=FastClock(BASE_S, 1), state=state, clock_mark="accelerated",
-        join=True,
-    )
-    try:
-        async with asyncio.timeout(60.0):
-            while (plan := await store.planning.plan()) is None or plan.objects < feeds:  # noqa: ASYNC110
-                await asyncio.sleep(0.5)
-    finally:
-        await store.close()
-    return plan
 
 
 def _until(moments_s: Sequence[FloatArray], end_s: float) -> list[FloatArray]:
     return [moments[moments <= end_s] for moments in moments_s]
-
-
-def lateness_s(
-    planned: Sequence[FloatArray], contacts: Sequence[FloatArray], start_s: float, end_s: float
-) -> FloatArray:
-    """Of each planned moment in [start, end) how long after it the feed was contacted; NaN: not before the next one.
-
-    A minute before the moment is at the moment: the origin's clock is behind by some milliseconds.
-    """
-    late = [np.empty(0)]
-    for due, made in zip(planned, contacts, strict=True):
-        following = np.append(made, np.inf)[made.searchsorted(due - 60.0)]
-        lost = following >= np.append(due[1:], np.inf) - 60.0
-        wanted = (due >= start_s) & (due < end_s)
-        late.append(np.where(lost, np.nan, np.maximum(following - due, 0.0))[wanted])
-    return np.concatenate(late)
 
 
 def read_feeds(folder: Path) -> Spans:

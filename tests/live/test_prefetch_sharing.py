@@ -1,4 +1,4 @@
-"""Two processes share one plan, and one of them is killed."""
+"""Two processes divide the candidates on a store, and one of them is killed."""
 
 import asyncio
 import queue
@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from bestbefore.addon.clock import RealClock
+from bestbefore.addon.store.candidate import Candidate
 from bestbefore.addon.store.opening import open_store
-from bestbefore.addon.store.plan import Job, Plan
 
 pytestmark = pytest.mark.live
 
@@ -26,7 +26,7 @@ PATIENCE_S = 60.0
 
 
 class Worker:
-    """A process that runs the plan."""
+    """A process that prefetches."""
 
     def __init__(self, where: str, holder: str, fetch_s: float) -> None:
         self.process = subprocess.Popen(
@@ -70,13 +70,11 @@ def workers() -> Iterator[list[Worker]]:
         worker.kill()
 
 
-async def planned(where: str, urls: list[str]) -> None:
-    """Let a plan be in force in which these are due now."""
-    clock = RealClock()
-    now_s = clock.now()
-    store = await open_store(where, clock=clock)
-    jobs = tuple(Job(url, now_s, 1.0, 1.0, 1.0, 1.0) for url in urls)
-    await store.planning.put_plan(Plan(now_s, now_s + 3600.0, 24_000.0, "freshness", len(jobs), jobs))
+async def wanted(where: str, urls: list[str]) -> None:
+    """Let these be candidates that are due now."""
+    store = await open_store(where, clock=RealClock())
+    due = Candidate(1.0, RealClock().now() - 1e6, 9, bytes([10] * 24), 0.25)
+    await store.planning.put_candidates(dict.fromkeys(urls, due))
     await store.close()
 
 
@@ -87,37 +85,38 @@ def where(valkey: Any) -> str:
     return str(valkey.url)
 
 
-async def test_each_job_is_done_once_by_one_of_them(where: str, workers: list[Worker]) -> None:
+async def test_each_candidate_is_fetched_by_the_one_that_holds_its_shard(where: str, workers: list[Worker]) -> None:
     urls = [f"http://site{n}.example/" for n in range(40)]
-    for holder in ("one", "two"):
-        workers.append(Worker(where, holder, 0.02))
-        assert workers[-1].says() == "open"
-    await planned(where, urls)
+    workers.append(Worker(where, "one", 0.02))
+    assert workers[0].says() == "holds 256"
+    workers.append(Worker(where, "two", 0.02))
+    assert {workers[0].says(), workers[1].says()} == {"holds 128"}
+    for worker in workers:
+        worker.kill()  # so that the next ones read the candidates at their start
+    await wanted(where, urls)
+    workers += [Worker(where, "three", 0.02), Worker(where, "four", 0.02)]
     begun: Counter[str] = Counter()
     deadline = time.monotonic() + PATIENCE_S
     while begun.total() < len(urls):
         assert time.monotonic() < deadline
         await asyncio.sleep(0.05)
-        for worker in workers:
+        for worker in workers[2:]:
             begun.update(line.removeprefix("begin ") for line in worker.said() if line.startswith("begin"))
-    await asyncio.sleep(1.2 * LEASE_S)  # past all leases
-    begun.update(line for worker in workers for line in worker.said() if line.startswith("begin"))
     assert begun == Counter(urls)
 
 
 @pytest.mark.slow
-async def test_the_job_of_a_killed_holder_is_done_by_another_when_its_lease_has_ended(
+async def test_the_candidates_of_a_killed_process_are_fetched_by_another_when_its_lease_has_ended(
     where: str, workers: list[Worker]
 ) -> None:
     url = "http://www.example.org/"
+    await wanted(where, [url])
     workers.append(killed := Worker(where, "killed", 1000.0))
-    assert killed.says() == "open"
-    await planned(where, [url])
-    assert killed.says() == f"begin {url}"
+    assert {killed.says(), killed.says()} == {"holds 256", f"begin {url}"}
     workers.append(other := Worker(where, "other", 0.01))
-    assert other.says() == "open"
-    await asyncio.sleep(2 * LEASE_S)
-    assert other.said() == [], "its holder lives, and has renewed the lease"
+    assert {killed.says(), other.says()} == {"holds 128"}
+    await asyncio.sleep(1.5 * LEASE_S)
+    assert other.said() == [], "its holder lives, and has renewed the leases"
     killed.kill()
-    assert other.says(LEASE_S + 10.0) == f"begin {url}"
-    assert other.says() == f"end {url}"
+    assert other.says(LEASE_S + 10.0) == "holds 256"
+    assert {other.says(LEASE_S + 10.0), other.says()} <= {f"begin {url}", f"end {url}"}

@@ -206,7 +206,6 @@ traffic_log = true
 enabled = true
 budget = "24/day"
 objective = "delay"
-replan = "10m"
 """
 
 

@@ -1,12 +1,15 @@
 """The state of prefetching in memory, for a single process."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.domain import registrable_domain
-from bestbefore.addon.store.backend.keeper import DONE, WANTS_KEPT_DAYS, Want
+from bestbefore.addon.store.backend.keeper import SHARDS, WANTS_KEPT_DAYS, Held, Want, digest_of, shard_of
 from bestbefore.addon.store.backend.keys import host_of
+
+MARKS_AT_MOST = 10_000
+"""How many marks of fetches and domains there may be before those that have ended are removed."""
 
 
 class MemoryKeeper:
@@ -15,78 +18,110 @@ class MemoryKeeper:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._wants: dict[int, Counter[Want]] = {}
-        self._plan: tuple[str, bytes] | None = None
-        self._leases: dict[str, tuple[str, float]] = {}
-        """URL -> holder, end."""
-        self._done: dict[str, tuple[float, float]] = {}
-        """URL -> due time of the last job done, end."""
+        self._candidates: dict[str, bytes] = {}
+        self._outlooks: dict[str, bytes] = {}
+        self._marks: dict[str, tuple[str, float]] = {}
+        """URL -> the holder that fetches it or has just done so, and until when that is kept."""
         self._free_s: dict[str, float] = {}
-        """Domain -> when its next job may be taken."""
+        """Domain -> when its next fetch may be taken."""
         self._spent: Counter[int] = Counter()
 
-    async def add_wants(self, day: int, wants: Mapping[Want, int]) -> None:
-        self._wants.setdefault(day, Counter()).update(wants)
+    # Demand
+
+    async def add_wants(self, day: int, wants: Mapping[Want, int]) -> Mapping[Want, int]:
+        counts = self._wants.setdefault(day, Counter())
+        counts.update(wants)
         for old in [known for known in self._wants if known <= day - WANTS_KEPT_DAYS]:
             del self._wants[old]
+        return {want: counts[want] for want in wants}
 
     async def wants(self, days: Sequence[int]) -> AsyncIterator[tuple[int, dict[Want, int]]]:
         for day in days:
             yield day, dict(self._wants.get(day, {}))
 
+    async def asked(self, urls: Sequence[str], ranges: Sequence[str], days: Sequence[int]) -> list[dict[str, int]]:
+        sums = [{name: sum(self._wants[day][Want(url, name)] for day in days if day in self._wants) for name in ranges}
+                for url in urls]  # fmt: skip
+        return [{name: n for name, n in found.items() if n} for found in sums]
+
+    async def announce(self, urls: Collection[str]) -> None:
+        """Do nothing: no other process holds a shard."""
+
+    async def announced(self, since: int) -> tuple[list[str], int]:
+        return [], since
+
     async def forget(self, matches: Callable[[str], bool]) -> None:
-        self._done = {url: done for url, done in self._done.items() if not matches(url)}
+        self._candidates = {url: candidate for url, candidate in self._candidates.items() if not matches(url)}
+        self._marks = {url: mark for url, mark in self._marks.items() if not matches(url)}
         for counts in self._wants.values():
             for want in [want for want in counts if matches(want.url)]:
                 del counts[want]
 
-    async def plan_version(self) -> str:
-        return "" if self._plan is None else self._plan[0]
+    # Candidates
 
-    async def plan(self) -> bytes | None:
-        return None if self._plan is None else self._plan[1]
+    async def hold(self, holder: str, lease_s: float) -> Held:  # noqa: ARG002 - there is one process
+        return Held(frozenset(range(SHARDS)), SHARDS)
 
-    async def put_plan(self, version: str, plan: bytes) -> None:
-        self._plan = version, plan
+    async def let_go(self, holder: str) -> None:
+        self._outlooks.pop(holder, None)
 
-    async def lead(self, holder: str, lease_s: float) -> bool:  # noqa: ARG002 - there is one process
-        return True
+    async def candidates(self, shard: int) -> AsyncIterator[dict[str, bytes]]:
+        yield {url: candidate for url, candidate in self._candidates.items() if shard_of(digest_of(url)) == shard}
 
-    async def take(self, url: str, due_s: float, holder: str, lease_s: float, interval_s: float) -> float:
+    async def candidate(self, url: str) -> bytes | None:
+        return self._candidates.get(url)
+
+    async def put_candidates(self, candidates: Mapping[str, bytes | None]) -> None:
+        for url, candidate in candidates.items():
+            if candidate is None:
+                self._candidates.pop(url, None)
+            else:
+                self._candidates[url] = candidate
+
+    async def put_outlook(self, holder: str, outlook: bytes) -> None:
+        self._outlooks[holder] = outlook
+
+    async def outlooks(self) -> list[bytes]:
+        return list(self._outlooks.values())
+
+    # Fetches
+
+    async def take(self, url: str, holder: str, lease_s: float, interval_s: float) -> float:
         now_s = self._clock.monotonic()
         self._expire(now_s)
-        if url in self._done and self._done[url][0] >= due_s:
-            return DONE
-        if url in self._leases:
-            return max(self._leases[url][1] - now_s, 1e-3)
+        other, end_s = self._marks.get(url, (holder, now_s))
+        if other != holder and end_s > now_s:
+            return now_s - end_s
         domain = registrable_domain(host_of(url))
         if self._free_s.get(domain, now_s) > now_s:
             return self._free_s[domain] - now_s
-        self._leases[url] = holder, now_s + lease_s
+        self._marks[url] = holder, now_s + lease_s
         self._free_s[domain] = now_s + interval_s
         return 0.0
 
     def _expire(self, now_s: float) -> None:
-        for url in [url for url, (_, end_s) in self._leases.items() if end_s <= now_s]:
-            del self._leases[url]
-        if len(self._done) > 10_000:
-            self._done = {url: done for url, done in self._done.items() if done[1] > now_s}
+        if len(self._marks) + len(self._free_s) > MARKS_AT_MOST:
+            self._marks = {url: mark for url, mark in self._marks.items() if mark[1] > now_s}
             self._free_s = {domain: free_s for domain, free_s in self._free_s.items() if free_s > now_s}
 
+    def _has(self, url: str, holder: str) -> bool:
+        now_s = self._clock.monotonic()
+        other, end_s = self._marks.get(url, ("", now_s))
+        return other == holder and end_s > now_s
+
     async def renew(self, url: str, holder: str, lease_s: float) -> bool:
-        self._expire(self._clock.monotonic())
-        if self._leases.get(url, ("",))[0] != holder:
+        if not self._has(url, holder):
             return False
-        self._leases[url] = holder, self._clock.monotonic() + lease_s
+        self._marks[url] = holder, self._clock.monotonic() + lease_s
         return True
 
-    async def finish(self, url: str, holder: str, due_s: float, keep_s: float) -> None:
-        if self._leases.get(url, ("",))[0] == holder:
-            del self._leases[url]
-            self._done[url] = due_s, self._clock.monotonic() + keep_s
+    async def finish(self, url: str, holder: str, keep_s: float) -> None:
+        if self._has(url, holder):
+            self._marks[url] = holder, self._clock.monotonic() + keep_s
 
     async def release(self, url: str, holder: str) -> None:
-        if self._leases.get(url, ("",))[0] == holder:
-            del self._leases[url]
+        if self._has(url, holder):
+            del self._marks[url]
 
     async def pause(self, domain: str, wait_s: float) -> None:
         until_s = self._clock.monotonic() + wait_s

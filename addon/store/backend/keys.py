@@ -43,6 +43,12 @@ objects of a registrable domain D are divided into `PARTS` by a hash of the URL.
   counted by cache group, the name of their group of copies (`label_of`). `rates:L`, hash: `members` and `micronats`,
   the sum of the rates of these members (`member_rates`), in the same way.
 
+The candidates for prefetching are divided into `keeper.SHARDS` by a hash of the URL. Those of shard N have one key,
+`bb1:candidates:{N}`, a hash: URL -> what its schedule needs (`store.candidate`). Expires thirty days after the last
+write.
+
+`bb1:outlook:{P}`, string: what the schedule of process P expects, a minute to live.
+
 The other keys of a domain are small and bounded, or expire within days, and a command reads or trims them for the
 whole domain. They begin with `bb1:{D}:`:
 
@@ -53,7 +59,7 @@ whole domain. They begin with `bb1:{D}:`:
 - `siblings`, hash: which objects of the domain change together (`store.sites`): `version`, and the counts of
   `policies.validation.siblings.trials` of the whole site as `site`, of a directory as `d:DIRECTORY`, of an object as
   `o:U`. `changes`, list: the latest changes. Both live `sites.redis.SITES_KEPT_S` from the last write.
-- `fetch:U`, string: the process that is prefetching U, a lease; or `done` and when the job was due, for 2 d.
+- `fetch:U`, string: the process that is prefetching U, a lease; or `made` and the process that has just done so.
   `pace`, string: exists while no fetch of the domain may begin. A script reads both.
 """
 
@@ -106,11 +112,13 @@ CHANNEL = "bb1:invalidations"
 SITES_CHANNEL = "bb1:sites"
 """The channel on which is published what processes learn of sites (`store.sites`)."""
 
-PLAN = "bb1:plan"
-"""A hash: `version` and `plan`, the planned prefetches. Expires thirty days after the last planning."""
+SHARDS = "bb1:shards"
+"""A hash: shard -> the process that holds it, and `until HOLDER` -> when its lease ends, ms by the server's clock.
+Never expires."""
 
-PLANNER = "bb1:planner"
-"""A string: the process that plans for all, as a lease."""
+ANNOUNCED = "bb1:announced"
+"""A sorted set: objects that are asked for more, by time, for the process that holds their shard. Ten minutes to
+live."""
 
 SPENT = "bb1:spent"
 """A hash: period of the budget since the epoch -> number of fetches."""
@@ -193,6 +201,16 @@ def of_object(url: str, *kinds: str) -> list[str]:
     return [f"bb1:{kind}:{{{url}}}" for kind in kinds]
 
 
+def of_shard(shard: int) -> str:
+    """Return the key of the candidates of a shard."""
+    return f"bb1:candidates:{{{shard}}}"
+
+
+def of_holder(holder: str) -> str:
+    """Return the key of the outlook of a process."""
+    return f"bb1:outlook:{{{holder}}}"
+
+
 def every(kind: str) -> str:
     """Return the pattern for SCAN that matches all keys of a kind that have a URL or a host."""
     return f"bb1:{kind}:{{*" if kind in OBJECT_KINDS else f"bb1:{{*}}:{kind}:*"
@@ -229,6 +247,10 @@ def _match(form: re.Pattern[str], key: bytes) -> re.Match[str] | None:
 
 def type_of(key: str) -> str | None:
     """Return the type, as Redis' TYPE names it, of a key by its name; None for a key that is not of this store."""
+    if _OF_SHARD.fullmatch(key):
+        return "hash"
+    if _OF_HOLDER.fullmatch(key):
+        return "string"
     found = _OF_OBJECT.fullmatch(key) or _OF_DOMAIN.fullmatch(key)
     return _TYPES.get(key if found is None else found["kind"])
 
@@ -239,6 +261,7 @@ PART_KINDS = ("record", "hosts", *COUNT_KINDS)
 OBJECT_KINDS = frozenset(
     ("copies", "bodies", "demand", "stale", "tombstone", "grouped", "variance", "equivalent", "dictionaries")
 )
+_OF_SHARD, _OF_HOLDER = re.compile(r"bb1:candidates:\{\d+\}"), re.compile(r"bb1:outlook:\{[0-9a-z]+\}")
 _OF_OBJECT = re.compile(rf"bb1:(?P<kind>{'|'.join(sorted(OBJECT_KINDS))}):\{{(?P<name>.*)\}}", re.DOTALL)
 _TYPES = {
     STORE: "hash",
@@ -247,8 +270,8 @@ _TYPES = {
     LAST_TOMBSTONE: "string",
     SWEEP: "hash",
     POSITIONS: "hash",
-    PLAN: "hash",
-    PLANNER: "string",
+    SHARDS: "hash",
+    ANNOUNCED: "zset",
     SPENT: "hash",
     "record": "hash",
     "hosts": "set",

@@ -1,153 +1,160 @@
-"""The store's part of prefetching: demand, the plan, and the leases of its jobs.
+"""The store's part of prefetching: demand, candidates, shards, and the leases of fetches.
 
-The backend keeps most of it (`keeper`). While the backend is down, jobs are taken and counted in memory: this process
-continues with its plan, with politeness and budget of its own.
+The backend keeps it (`keeper`). While the backend is down, fetches are taken and counted in memory: this process
+continues with the candidates that it has, with politeness and budget of its own.
 """
 
-from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.store.backend.interface import Backend, CommandError, UnavailableError, UnwritableError
-from bestbefore.addon.store.backend.keeper import WANTS_KEPT_DAYS, Keeper, Want
+from bestbefore.addon.store.backend.keeper import WANTS_KEPT_DAYS, Held, Keeper, Want
 from bestbefore.addon.store.backend.keeper_memory import MemoryKeeper
 from bestbefore.addon.store.cache.clean import is_writable
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.cache.link import Link
-from bestbefore.addon.store.cache.notices import Notices, log
+from bestbefore.addon.store.cache.notices import log
 from bestbefore.addon.store.cache.pending_counts import MAX_PENDING, PendingCounts
-from bestbefore.addon.store.plan import Plan, decode, encode
+from bestbefore.addon.store.candidate import Candidate, decode, encode
 from bestbefore.policies.units import DAY_S
 
-DONE_KEPT_S = 2 * DAY_S
-"""How long a finished job is remembered, in policy time: longer than any plan."""
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """The demand: how often clients requested objects, and since when that is counted."""
-
-    counts: Counter[Want]
-    since_s: float
-    """The start of the first day with a count."""
+MADE_KEPT_S = 60.0
+"""For how long another proxy does not fetch an object that was just fetched, policy time."""
 
 
 class Planning:
     """The part of the store for prefetching."""
 
-    def __init__(self, link: Link, clock: Clock, notices: Notices, faults: Faults) -> None:
+    def __init__(self, link: Link, clock: Clock, faults: Faults) -> None:
         self._link = link
         self._clock = clock
-        self._notices = notices
+        self._faults = faults
         self._local = MemoryKeeper(clock)
         self.wants = PendingCounts[Want](faults, "wants", "the demand for", lambda want: want.url, self._add_wants)
         """The wants that wait to be written."""
-        self._plan: Plan | None = None
-        self._planned: frozenset[str] = frozenset()
-        """The objects in the plan."""
-        self._news: Counter[str] = Counter()
-        self._made = ""
-        """The version of the last plan that this process made."""
+        self.grown: set[str] = set()
+        """Objects for which the demand has grown, for the prefetcher of this process, which takes them out."""
+        self.has_grown = asyncio.Event()
+        """Set when there are any."""
 
-    # Wants, which are written behind.
+    # Demand. Wants are written behind.
 
     def want(self, url: str, asked_from: str) -> None:
         """Count a request without Cookie and credentials, by the range of the client's address."""
-        if not is_writable(url):
-            return
-        self.wants.count(Want(url, asked_from))
-        if url not in self._planned and len(self._news) < MAX_PENDING:
-            self._news[url] += 1
-
-    @property
-    def news(self) -> int:
-        """The number of objects requested at least twice that are neither in the plan nor were considered for it."""
-        return sum(n > 1 for url, n in self._news.items() if url not in self._planned)
+        if is_writable(url):
+            self.wants.count(Want(url, asked_from))
 
     async def _add_wants(self, backend: Backend, wants: Mapping[Want, int]) -> None:
-        await backend.keeper.add_wants(int(self._clock.now() // DAY_S), wants)
+        sums = await backend.keeper.add_wants(self._today, wants)
+        # At the first request of a day, and whenever their number has doubled.
+        grown = {want.url for want, n in sums.items() if n.bit_length() > (n - wants[want]).bit_length()}
+        self.grow(grown)
 
-    async def demand(self) -> Demand | None:
-        """Return the wants of the last `WANTS_KEPT_DAYS` days, for planning; None if the backend is down."""
-        today = int(self._clock.now() // DAY_S)
+    def grow(self, urls: Collection[str]) -> None:
+        """Let the prefetcher look at these objects."""
+        if urls and len(self.grown) < MAX_PENDING:
+            self.grown.update(urls)
+            self.has_grown.set()
 
-        async def read(keeper: Keeper) -> Demand:
-            counts, first = Counter(self.wants.counts), today
-            async for day, part in keeper.wants(range(today - WANTS_KEPT_DAYS + 1, today + 1)):
-                counts.update(part)
-                first = min(first, day) if part else first
-            return Demand(counts, first * DAY_S)
+    @property
+    def _today(self) -> int:
+        return int(self._clock.now() // DAY_S)
 
-        demand = await self._ask(read)
-        if demand is not None:
-            looked_at: Counter[str] = Counter()
-            for want, n in demand.counts.items():
-                looked_at[want.url] += n
-            self._news = Counter({url: n for url, n in self._news.items() if looked_at[url] < 2})
-        return demand
+    @property
+    def _days(self) -> range:
+        return range(self._today - WANTS_KEPT_DAYS + 1, self._today + 1)
+
+    async def asked(self, urls: Sequence[str], ranges: Sequence[str]) -> list[dict[str, int]] | None:
+        """Return how often each of these objects was requested in the last `WANTS_KEPT_DAYS` days, by range.
+
+        None if the backend is down.
+        """
+        days = self._days
+        return await self._ask(lambda keeper: keeper.asked(urls, ranges, days))
+
+    async def wanted(self) -> AsyncIterator[set[str]]:
+        """Yield the objects that were requested in these days, in parts; an object may occur several times."""
+        if not self._link.down:
+            async for _, part in self._link.backend.keeper.wants(self._days):
+                yield {want.url for want in part}
+
+    async def announce(self, urls: Collection[str]) -> None:
+        """Let the process that holds their shards look at these objects."""
+        await self._ask(lambda keeper: keeper.announce(urls))
+
+    async def announced(self, since: int) -> tuple[list[str], int]:
+        """Return the objects announced after a position, and the new position."""
+        return await self._ask(lambda keeper: keeper.announced(since)) or ([], since)
 
     async def forget(self, matches: Callable[[str], bool]) -> None:
-        """Forget the wants and the jobs of some URLs. Raises UnavailableError, UnwritableError."""
+        """Forget the wants, the candidates and the fetches of some URLs. Raises UnavailableError, UnwritableError."""
         self.wants.forget(matches)
         await self._link.backend.keeper.forget(matches)
         await self._local.forget(matches)
-        plan = await self.plan()
-        if plan is not None and any(matches(job.url) for job in plan.jobs):
-            await self.put_plan(plan.without(matches))
 
-    # The plan
+    # Candidates
 
-    async def plan(self) -> Plan | None:
-        """Return the current plan, or the last known one; None if there is none, or it cannot be decoded."""
-        version = await self._ask(lambda keeper: keeper.plan_version())
-        if version is None or (self._plan is not None and version == self._plan.version):
-            return self._plan
-        encoded = await self._ask(lambda keeper: keeper.plan())
+    async def hold(self, holder: str, lease_s: float) -> Held | None:
+        """Renew the lease on shards, and take or give back some; None if the backend is down."""
+        return await self._ask(lambda keeper: keeper.hold(holder, lease_s))
+
+    async def let_go(self, holder: str) -> None:
+        """End the lease on shards."""
+        await self._ask(lambda keeper: keeper.let_go(holder))
+
+    async def candidates(self, shard: int) -> AsyncIterator[dict[str, Candidate]]:
+        """Yield the candidates of a shard by URL, in parts. Raises UnavailableError."""
+        async for part in self._link.backend.keeper.candidates(shard):
+            found = {}
+            for url, encoded in part.items():
+                try:
+                    found[url] = decode(encoded)
+                except ValueError as e:
+                    self._faults.add("value", str(e))
+            yield found
+
+    async def put_candidates(self, candidates: Mapping[str, Candidate | None]) -> bool:
+        """Set these candidates; None removes one. False if the backend is down."""
+        encoded = {url: None if one is None else encode(one) for url, one in candidates.items()}
+        return await self._ask(lambda keeper: _done(keeper.put_candidates(encoded))) is not None
+
+    async def candidate(self, url: str) -> Candidate | None:
+        """Return a candidate as it is stored."""
+        encoded = await self._ask(lambda keeper: keeper.candidate(url))
         try:
-            self._set_plan(None if encoded is None else decode(encoded))
-            self._notices.end("plan", "the stored plan can be read again")
-            if self._plan is not None and self._plan.version != self._made:  # another process has considered the demand
-                self._news.clear()
-        except ValueError as e:
-            self._notices.begin("plan", str(e))
-            self._set_plan(None)
-        return self._plan
+            return None if encoded is None else decode(encoded)
+        except ValueError:
+            return None
 
-    async def put_plan(self, plan: Plan) -> None:
-        """Set the current plan, for all processes if the backend is up."""
-        self._made = plan.version
-        self._set_plan(plan)
-        await self._ask(lambda keeper: keeper.put_plan(plan.version, encode(plan)))
+    async def put_outlook(self, holder: str, outlook: bytes) -> None:
+        """Publish what this process expects of its schedule."""
+        await self._ask(lambda keeper: keeper.put_outlook(holder, outlook))
 
-    def _set_plan(self, plan: Plan | None) -> None:
-        self._plan = plan
-        self._planned = frozenset(job.url for job in plan.jobs) if plan is not None else frozenset()
+    async def outlooks(self) -> list[bytes]:
+        """Return what the processes that hold shards expect of their schedules."""
+        return await self._ask(lambda keeper: keeper.outlooks()) or []
 
-    async def lead(self, holder: str, lease_s: float) -> bool:
-        """Whether the holder may plan for all now."""
-        return bool(await self._ask(lambda keeper: keeper.lead(holder, lease_s)))
+    # Fetches. Durations in policy time are converted into real time here.
 
-    # Jobs. Durations in policy time are converted into real time here.
-
-    async def take(self, url: str, due_s: float, holder: str, lease_s: float, interval_s: float) -> float:
-        """Take a job as `Keeper.take` does; the interval is in policy time, lease and answer in real seconds."""
+    async def take(self, url: str, holder: str, lease_s: float, interval_s: float) -> float:
+        """Take a fetch as `Keeper.take` does; the interval is in policy time, lease and answer in real seconds."""
         real_s = self._clock.to_real_s(interval_s)
-        return await self._ask_or_local(lambda keeper: keeper.take(url, due_s, holder, lease_s, real_s))
+        return await self._ask_or_local(lambda keeper: keeper.take(url, holder, lease_s, real_s))
 
     async def renew(self, url: str, holder: str, lease_s: float) -> None:
         """Prolong the lease."""
         await self._ask(lambda keeper: keeper.renew(url, holder, lease_s))
         await self._local.renew(url, holder, lease_s)
 
-    async def finish(self, url: str, holder: str, due_s: float) -> None:
-        """Mark the job as done."""
-        keep_s = self._clock.to_real_s(DONE_KEPT_S)
-        await self._ask(lambda keeper: keeper.finish(url, holder, due_s, keep_s))
-        await self._local.finish(url, holder, due_s, keep_s)
+    async def finish(self, url: str, holder: str) -> None:
+        """Mark the fetch as made."""
+        keep_s = self._clock.to_real_s(MADE_KEPT_S)
+        await self._ask(lambda keeper: keeper.finish(url, holder, keep_s))
+        await self._local.finish(url, holder, keep_s)
 
     async def release(self, url: str, holder: str) -> None:
-        """Release the lease of a job that was not done."""
+        """Release the lease of a fetch that was not made."""
         await self._ask(lambda keeper: keeper.release(url, holder))
         await self._local.release(url, holder)
 
@@ -180,3 +187,8 @@ class Planning:
         except (UnwritableError, CommandError) as e:
             log.debug("prefetching goes on in memory: %s", e)
         return None
+
+
+async def _done(work: Awaitable[None]) -> bool:
+    await work
+    return True

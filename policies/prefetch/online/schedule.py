@@ -132,6 +132,14 @@ class Schedule:
         """Return when an object will be due at the present price and without another contact, not before `from_s`."""
         return float(self._due_s(np.array([slot]), self.price, np.array([from_s]))[0])
 
+    def contact_s(self, slot: int) -> float:
+        """Return the last contact with an object, as it was put."""
+        return float(self._columns.contact_s[slot])
+
+    def rate_per_hour(self, slot: int) -> float:
+        """Return the rate of an object, as it was put."""
+        return float(self._columns.rates[slot])
+
     def upcoming(self, most: int, now_s: float) -> list[tuple[int, float]]:
         """Return the objects due next and when, at the present price; those due before `now_s` are due then. O(n)."""
         if math.isnan(self._log_price):

@@ -80,7 +80,6 @@ def test_a_good_file_is_summed_up_with_its_rules_in_order(tmp_path: Path) -> Non
         "  timing               pattern",
         "  per_host_interval    2s",
         "  connections_per_host 1",
-        "  replan               1h",
         "  robots               true",
         f"  user_agent           {PrefetchSettings().user_agent}",
         "  watch                none",

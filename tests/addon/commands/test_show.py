@@ -14,8 +14,8 @@ from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head
+from bestbefore.addon.store.candidate import Candidate
 from bestbefore.addon.store.opening import open_store
-from bestbefore.addon.store.plan import Job, Plan
 
 pytestmark = pytest.mark.live
 
@@ -39,8 +39,8 @@ async def fill(state: Path, now_s: float) -> None:
     for url, requests in ((FEED, 9), (PAGE, 2), ("http://bestbefore.test/ca.pem", 5)):
         for _ in range(requests):
             store.requested(url)
-    jobs = (Job(PAGE, now_s - 60.0, 0.5, 4.0, 0.25, 0.5), Job(FEED, now_s + 9000.0, 0.5, 4.0, 0.25, 0.5))
-    await store.planning.put_plan(Plan(now_s - 600.0, now_s + 86_400.0, 100.0, "delay", 2, jobs))
+    known = Candidate(0.25, now_s, 3, bytes([10] * 24), 0.25, (), now_s + 9000.0)
+    await store.planning.put_candidates({FEED: known})
     await store.flush()
     await store.close()
 
@@ -119,12 +119,11 @@ def test_the_rate_the_pattern_and_the_next_fetch_of_an_object_are_shown(show: Sh
     _, out, _ = show(FEED, "--state", state)
     assert "  rate        an update every 117m (95%: " in out
     assert "  by the hour of the day: too early to tell, after 5h\n" in out
-    assert ", in 2.5h: changes 6 times a day, asked for 12 times a day: for delay fetched 4 times a day\n" in out
-    assert "expected to spare 0.5 outdated answers\n" in out
+    assert ", in 2.5h: changes 6 times a day, asked for 3 times in 8 days\n" in out
     report = json.loads(show(FEED, "--state", state, "--json")[1])
     assert report["observed"]["rate"]["per_hour"] == pytest.approx(-math.log(3 / 5), rel=1e-3)
     assert len(report["observed"]["rates_by_hour"]) == 24
-    assert report["prefetch"]["gain"] == 0.5
+    assert report["prefetch"]["reason"] == "changes 6 times a day, asked for 3 times in 8 days"
 
 
 def test_an_object_of_which_no_fetch_is_to_come_shows_none(show: Show, state: Path) -> None:

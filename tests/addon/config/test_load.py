@@ -206,7 +206,7 @@ def test_the_defaults_of_prefetching_are_documented_ones(load: Load) -> None:
     assert not prefetch.enabled
     assert prefetch.robots
     assert (prefetch.budget, prefetch.objective) == (FetchRate(5000, 86_400.0), "freshness")
-    assert (prefetch.per_host_interval, prefetch.connections_per_host, prefetch.replan) == (2.0, 1, 3600.0)
+    assert (prefetch.per_host_interval, prefetch.connections_per_host) == (2.0, 1)
     assert prefetch.user_agent.startswith("bestbefore")
 
 
@@ -227,7 +227,7 @@ def test_a_budget_is_a_number_in_a_period(load: Load, text: str, per_day: float)
         ('objective = "fresh"', "did you mean freshness?"),
         ('timing = "evenly"', "did you mean even?"),
         ('per_host_interval = "-1s"', "expected a duration"),
-        ('replan = "10s"', "expected a minute or more"),
+        ('replan = "1h"', "there is no such key any more, as no plan is made in advance: remove this line"),
         ("connections_per_host = 0", "from 1 to 16"),
         ("connections_per_host = true", "from 1 to 16"),
         ('robots = "yes"', "expected true or false"),

@@ -19,14 +19,15 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.prefetcher import fetching
+from bestbefore.addon.prefetcher.due_jobs import Job
 from bestbefore.addon.prefetcher.fetching import Fetcher
 from bestbefore.addon.prefetcher.politeness import Politeness
+from bestbefore.addon.prefetcher.runner import BUDGET_SPENT
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head
-from bestbefore.addon.store.plan import Job
 from bestbefore.addon.store.store import Store
 from tests.addon.store.memory_backend import open_memory_store
 
@@ -128,7 +129,11 @@ async def world() -> AsyncIterator[World]:
 
 
 def job(url: str, *asked_from: str) -> Job:
-    return Job(url, NOW_S, 1.0, 1.0, 1.0, 1.0, asked_from)
+    return Job(url, NOW_S, NOW_S, asked_from)
+
+
+async def allowed() -> bool:
+    return True
 
 
 async def test_what_has_changed_is_stored_learnt_and_recorded_as_background(world: World, site: Asked) -> None:
@@ -137,7 +142,7 @@ async def test_what_has_changed_is_stored_learnt_and_recorded_as_background(worl
     site.respond = lambda _: answer("200 OK", 'ETag: "new"', modified, body="new")
     await world.keep(url)
     fetcher = world.fetcher()
-    done = await fetcher.fetch(job(url, "loopback"))
+    done = await fetcher.fetch(job(url, "loopback"), allowed)
     assert (done.outcome, done.retry_s) == ("updated", None)
     (copy,) = (await world.store.copies(url)).copies
     assert (copy.head.fields.get("etag"), await world.store.body(copy)) == ('"new"', b"new")
@@ -156,7 +161,7 @@ async def test_what_has_not_changed_is_renewed(world: World, site: Asked) -> Non
     url = f"http://127.0.0.1:{site.port}/page"
     site.respond = lambda _: answer("304 Not Modified", 'ETag: "old"')
     await world.keep(url)
-    assert (await world.fetcher().fetch(job(url, "loopback"))).outcome == "unchanged"
+    assert (await world.fetcher().fetch(job(url, "loopback"), allowed)).outcome == "unchanged"
     (copy,) = (await world.store.copies(url)).copies
     assert copy.current_s == NOW_S
     assert copy.expiry_s is not None
@@ -168,7 +173,7 @@ async def test_a_refusal_leaves_the_copy_as_it_is_and_is_obeyed(world: World, si
     url = f"http://127.0.0.1:{site.port}/page"
     site.respond = lambda _: answer(status, "Retry-After: 3600", "Cache-Control: max-age=60", body="no")
     await world.keep(url)
-    assert (await world.fetcher().fetch(job(url, "loopback"))).outcome == "refused-by-origin"
+    assert (await world.fetcher().fetch(job(url, "loopback"), allowed)).outcome == "refused-by-origin"
     (copy,) = (await world.store.copies(url)).copies
     assert copy.head.fields.get("etag") == '"old"'
     assert (world.politeness.wait_s("127.0.0.1", NOW_S) >= 3600.0) == (status[:3] in {"429", "503"})
@@ -178,7 +183,7 @@ async def test_a_temporary_redirect_is_recorded_as_one(world: World, site: Asked
     url = f"http://127.0.0.1:{site.port}/page"
     site.respond = lambda _: answer("302 Found", "Location: /login")
     await world.keep(url)
-    assert (await world.fetcher().fetch(job(url, "loopback"))).outcome == "redirected"
+    assert (await world.fetcher().fetch(job(url, "loopback"), allowed)).outcome == "redirected"
     assert [told.outcome for told in world.told] == ["passed-on"]
 
 
@@ -187,16 +192,15 @@ async def test_an_origin_that_refuses_connections_pauses_the_domain(world: World
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/page"
         await world.keep(url)
-        assert (await world.fetcher().fetch(job(url, "loopback"))).outcome == "unanswered"
+        assert (await world.fetcher().fetch(job(url, "loopback"), allowed)).outcome == "unanswered"
     assert world.politeness.wait_s("127.0.0.1", NOW_S) >= 30.0
 
 
 async def test_what_a_client_has_asked_since_need_not_be(world: World, site: Asked) -> None:
     url = f"http://127.0.0.1:{site.port}/page"
     await world.keep(url)
-    for due_s in (NOW_S - 7200.0, NOW_S - 3600.0):  # before its last contact, and at that moment
-        late = Job(url, due_s, 1.0, 1.0, 1.0, 1.0, ("loopback",))
-        assert (await world.fetcher().fetch(late)).outcome == "not-needed"
+    late = Job(url, NOW_S, NOW_S - 7200.0, ("loopback",))  # its last contact was an hour ago
+    assert (await world.fetcher().fetch(late, allowed)).outcome == "not-needed"
     assert site.heads == []
 
 
@@ -209,8 +213,8 @@ async def test_an_answer_that_does_not_end_is_given_up(
     site.respond = lambda _: answer("200 OK", 'ETag: "new"').replace(b"Content-Length: 0", b"Content-Length: 9")
     await world.keep(url)
     fetcher = world.fetcher()
-    assert (await fetcher.fetch(job(url, "loopback"))).outcome == "too-slow"
-    assert await fetcher.excluded() == {url}
+    assert (await fetcher.fetch(job(url, "loopback"), allowed)).outcome == "too-slow"
+    assert fetcher.is_excluded(url)
     (copy,) = (await world.store.copies(url)).copies
     assert copy.head.fields.get("etag") == '"old"'
 
@@ -222,8 +226,8 @@ async def test_what_is_too_large_to_be_stored_is_not_read_to_its_end_and_not_ask
     site.respond = lambda _: answer("200 OK", 'ETag: "new"').replace(b"Content-Length: 0", b"X: y") + bytes(30_000_000)
     await world.keep(url)
     fetcher = world.fetcher()
-    assert (await fetcher.fetch(job(url, "loopback"))).outcome == "too-large"
-    assert await fetcher.excluded() == {url}
+    assert (await fetcher.fetch(job(url, "loopback"), allowed)).outcome == "too-large"
+    assert fetcher.is_excluded(url)
     (told,) = world.told
     assert told.received_bytes < 3_000_000
     (copy,) = (await world.store.copies(url)).copies
@@ -234,7 +238,7 @@ async def test_redirects_are_not_followed(world: World, site: Asked) -> None:
     url = f"http://127.0.0.1:{site.port}/page"
     site.respond = lambda _: answer("302 Found", f"Location: http://127.0.0.1:{site.port}/admin")
     await world.keep(url)
-    await world.fetcher().fetch(job(url, "loopback"))
+    await world.fetcher().fetch(job(url, "loopback"), allowed)
     assert [head.split(" ")[1] for head in site.heads] == ["/page"]
 
 
@@ -242,10 +246,11 @@ async def test_what_has_no_copy_is_planned_for_again_when_it_has_one(world: Worl
     """As after a site had sent everybody to its page on maintenance, for a minute."""
     url = f"http://127.0.0.1:{site.port}/page"
     fetcher = world.fetcher()
-    assert (await fetcher.fetch(job(url, "loopback"))).outcome == "no-copy"
-    assert await fetcher.excluded() == {url}
-    await world.keep(url)
-    assert await fetcher.excluded() == frozenset()
+    assert (await fetcher.fetch(job(url, "loopback"), allowed)).outcome == "no-copy"
+    assert fetcher.is_excluded(url)
+    assert fetcher.contacted(url)
+    assert not fetcher.is_excluded(url)
+    assert not fetcher.contacted(url)
 
 
 async def test_a_name_that_leads_to_this_machine_by_now_gets_nothing(
@@ -262,13 +267,13 @@ async def test_a_name_that_leads_to_this_machine_by_now_gets_nothing(
     url = f"http://rebound.example:{site.port}/admin"
     await world.keep(url, range_="")
     for asked_from in ((), ("loopback",), ("10.0.0.0/8",)):
-        assert (await world.fetcher().fetch(job(url, *asked_from))).outcome == "unanswered"
+        assert (await world.fetcher().fetch(job(url, *asked_from), allowed)).outcome == "unanswered"
     assert site.heads == []
     (copy,) = (await world.store.copies(url)).copies
     assert copy.head.fields.get("etag") == '"old"'
     # And this machine's own clients, who may go there, are no worse off for having been there.
     await world.keep(url, range_="loopback")
-    assert (await world.fetcher().fetch(job(url, "loopback"))).outcome == "updated"
+    assert (await world.fetcher().fetch(job(url, "loopback"), allowed)).outcome == "updated"
     assert len(site.heads) == 1
 
 
@@ -277,18 +282,31 @@ async def test_what_only_a_client_elsewhere_asked_for_is_not_fetched_from_here(w
     await world.keep(url)
     fetcher = world.fetcher()
     for asked_from in ((), ("10.0.0.0/8",)):
-        assert (await fetcher.fetch(job(url, *asked_from))).outcome == "private-address"
+        assert (await fetcher.fetch(job(url, *asked_from), allowed)).outcome == "private-address"
     assert site.heads == []
-    assert await fetcher.excluded() == {url}
+    assert fetcher.is_excluded(url)
     world.clock.advance(90_000.0)
-    assert await fetcher.excluded() == frozenset()
+    assert not fetcher.is_excluded(url)
 
 
 async def test_what_was_fetched_for_one_person_is_not(world: World, site: Asked) -> None:
     url = f"http://127.0.0.1:{site.port}/page"
     await world.keep(url, fetched_with_cookie=True)
-    assert (await world.fetcher().fetch(job(url, "loopback"))).outcome == "personal"
-    assert (await world.fetcher().fetch(job(url + "2", "loopback"))).outcome == "no-copy"
+    assert (await world.fetcher().fetch(job(url, "loopback"), allowed)).outcome == "personal"
+    assert (await world.fetcher().fetch(job(url + "2", "loopback"), allowed)).outcome == "no-copy"
+    assert site.heads == []
+
+
+async def test_nothing_is_contacted_when_the_budget_is_spent(world: World, site: Asked) -> None:
+    url = f"http://127.0.0.1:{site.port}/page"
+    await world.keep(url)
+
+    async def spent() -> bool:
+        return False
+
+    for settings in (SETTINGS, PrefetchSettings(enabled=True)):
+        done = await world.fetcher(settings).fetch(job(url, "loopback"), spent)
+        assert (done.outcome, done.retry_s) == (BUDGET_SPENT, 0.0)
     assert site.heads == []
 
 
@@ -302,13 +320,13 @@ async def test_robots_txt_is_read_first_and_obeyed(world: World, site: Asked) ->
     for path in ("/page", "/private"):
         await world.keep(base + path)
     fetcher = world.fetcher(PrefetchSettings(enabled=True))
-    first = await fetcher.fetch(job(base + "/page", "loopback"))
+    first = await fetcher.fetch(job(base + "/page", "loopback"), allowed)
     assert (first.outcome, first.retry_s) == ("robots-read", 2.0)
-    assert (await fetcher.fetch(job(base + "/page", "loopback"))).outcome == "unchanged"
-    assert (await fetcher.fetch(job(base + "/private", "loopback"))).outcome == "robots"
+    assert (await fetcher.fetch(job(base + "/page", "loopback"), allowed)).outcome == "unchanged"
+    assert (await fetcher.fetch(job(base + "/private", "loopback"), allowed)).outcome == "robots"
     assert [head.split(" ")[1] for head in site.heads] == ["/robots.txt", "/page"]
     world.clock.advance(7200.0)
-    assert await fetcher.excluded() == {base + "/private"}
+    assert fetcher.is_excluded(base + "/private")
 
 
 @pytest.mark.parametrize(("status", "fetched"), [("404 x", True), ("301 x", True), ("500 x", False), ("429 x", False)])
@@ -319,16 +337,16 @@ async def test_a_robots_txt_that_is_not_there_rules_nothing_and_one_that_fails_e
     url = f"http://127.0.0.1:{site.port}/page"
     await world.keep(url)
     fetcher = world.fetcher(PrefetchSettings(enabled=True))
-    await fetcher.fetch(job(url, "loopback"))
-    assert (await fetcher.fetch(job(url, "loopback"))).outcome == ("unchanged" if fetched else "robots")
-    assert await fetcher.excluded() == (frozenset() if fetched else {url})
+    await fetcher.fetch(job(url, "loopback"), allowed)
+    assert (await fetcher.fetch(job(url, "loopback"), allowed)).outcome == ("unchanged" if fetched else "robots")
+    assert fetcher.is_excluded(url) is not fetched
     world.clock.advance(3601.0)
-    assert await fetcher.excluded() == frozenset()
+    assert not fetcher.is_excluded(url)
 
 
 async def test_an_endless_robots_txt_ends(world: World, site: Asked) -> None:
     site.respond = lambda _: answer("200 OK").replace(b"Content-Length: 0", b"X: y") + b"Disallow: /x\n" * 100_000
     url = f"http://127.0.0.1:{site.port}/page"
     await world.keep(url)
-    done = await world.fetcher(PrefetchSettings(enabled=True)).fetch(job(url, "loopback"))
+    done = await world.fetcher(PrefetchSettings(enabled=True)).fetch(job(url, "loopback"), allowed)
     assert done.outcome == "robots-read"

@@ -1,4 +1,4 @@
-"""Plan, runner, fetches and politeness together, with a real origin that has had enough."""
+"""Schedule, runner, fetches and politeness together, with a real origin that has had enough."""
 
 import asyncio
 from itertools import pairwise
@@ -8,12 +8,12 @@ import pytest
 
 from bestbefore.addon.clock import FastClock
 from bestbefore.addon.config.watch import ConfigWatch
+from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.prefetcher.prefetcher import Prefetcher
 from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head
-from bestbefore.addon.store.plan import Job, Plan
 
 START_S = 1_706_227_200.0
 FACTOR = 60.0
@@ -55,8 +55,10 @@ async def test_a_site_that_asks_for_rest_gets_it_for_all_its_hosts_and_pages(tmp
         head = Head(200, Fields([("Date", format_http_date(now_s)), ("ETag", '"a"')]))
         copy = Copy(url, head, BodyRef("d", 1), now_s, now_s, now_s, now_s, range="loopback", local=True)
         service.store.put(copy, b"x")
-    jobs = tuple(Job(url, now_s, 1.0, 1.0, 1.0, 1.0, ("loopback",)) for url in urls)
-    await service.store.planning.put_plan(Plan(now_s, now_s + 86_400.0, 5000.0, "freshness", 4, jobs))
+        for etag in ('"b"', '"a"'):
+            await service.store.learn(Observation(url, clock.now() - 90_000.0, "", Fingerprint(etag=etag)))
+        for _ in range(2):
+            service.store.planning.want(url, "loopback")
     try:
         async with asyncio.timeout(PATIENCE_S):
             await enough.wait()

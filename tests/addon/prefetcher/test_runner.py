@@ -1,4 +1,4 @@
-"""Jobs that are run: when, how far apart, how many, and by whom. Time is real, and a fast clock makes it short."""
+"""Fetches that are made: when, how far apart, how many, and by whom. Time is real, and a fast clock makes it short."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -9,10 +9,15 @@ from prometheus_client import CollectorRegistry
 
 from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import FastClock
+from bestbefore.addon.config.load import load_config
+from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.prefetcher import runner as runner_module
+from bestbefore.addon.prefetcher.candidates import Candidates
+from bestbefore.addon.prefetcher.due_jobs import Job
 from bestbefore.addon.prefetcher.politeness import Politeness
-from bestbefore.addon.prefetcher.runner import Done, Runner
-from bestbefore.addon.store.plan import Job, Plan
+from bestbefore.addon.prefetcher.runner import BUDGET_SPENT, Done, Runner
+from bestbefore.addon.store.backend.keeper import SHARDS
+from bestbefore.addon.store.candidate import Candidate
 from bestbefore.addon.store.store import Store
 from bestbefore.addon.wishes import FetchRate
 from tests.addon.store.memory_backend import open_memory_store
@@ -20,18 +25,12 @@ from tests.addon.store.memory_backend import open_memory_store
 START_S = 20_000 * 86_400.0
 FACTOR = 100.0
 PATIENCE_S = 20.0
+RULES = load_config(None, {"state": "/nowhere"}).rules
 
 
 @pytest.fixture
 def clock() -> FastClock:
     return FastClock(START_S, FACTOR)
-
-
-@pytest.fixture(autouse=True)
-def short_leases(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner_module, "LEASE_S", 0.3)
-    monkeypatch.setattr(runner_module, "RENEW_INTERVAL_S", 0.1)
-    monkeypatch.setattr(runner_module, "POLL_S", 0.1)
 
 
 @pytest.fixture
@@ -46,12 +45,15 @@ class Fetches:
 
     def __init__(self, clock: FastClock, how: Callable[[Job], Awaitable[Done]] | None = None) -> None:
         self.done: list[tuple[str, float]] = []
+        self.ended: list[tuple[str, str]] = []
         self._clock = clock
         self._how = how
         self._changed = asyncio.Event()
 
-    async def __call__(self, job: Job) -> Done:
+    async def __call__(self, job: Job, may_contact: Callable[[], Awaitable[bool]]) -> Done:
         began_s = self._clock.now()
+        if not await may_contact():
+            return Done(BUDGET_SPENT, retry_s=0.0)
         done = Done("unchanged") if self._how is None else await self._how(job)
         self.done.append((job.url, began_s - START_S))
         self._changed.set()
@@ -64,14 +66,34 @@ class Fetches:
                 await self._changed.wait()
 
 
-def running(
-    clock: FastClock, store: Store, fetch: Fetches, budget: int = 1000, interval_s: float = 2.0, holder: str = "a"
+async def running(
+    clock: FastClock, store: Store, fetch: Fetches, budget: int = 1000, interval_s: float = 2.0, holder: str = "a",
+    **due: float,
 ) -> "asyncio.Task[None]":
+    """Run with objects that are due at these times, by URL without scheme and with `_` for `/`."""
+    metrics, settings = PrefetchMetrics(CollectorRegistry()), PrefetchSettings(budget=FetchRate(budget, 86_400.0))
+    candidates = Candidates(store, clock, lambda: RULES, lambda *_: False, settings, metrics)
+    known = Candidate(1e-6, START_S - 1e6, 2, bytes(23) + b"1", 0.2)
+    await store.planning.put_candidates({url(name): known for name in due})
+    await candidates.hold(frozenset(range(SHARDS)))
+    for name, due_s in due.items():
+        slot = candidates.objects.slot_of(url(name))
+        assert slot is not None
+        candidates.schedule.hasten(slot, START_S + due_s)
+
+    def ended(job: Job, done: Done) -> None:
+        fetch.ended.append((job.url, done.outcome))
+
     politeness = Politeness(interval_s, 1, np.random.default_rng(1))
-    metrics = PrefetchMetrics(CollectorRegistry())
     return asyncio.create_task(
-        Runner(clock, store.planning, politeness, FetchRate(budget, 86_400.0), metrics, holder, fetch).run()
+        Runner(
+            clock, store.planning, candidates, politeness, settings.budget, metrics, holder, fetch, ended
+        ).run()
     )
+
+
+def url(name: str) -> str:
+    return f"http://{name.replace('_', '.')}.org/"
 
 
 async def ended(*tasks: "asyncio.Task[None]") -> None:
@@ -80,42 +102,42 @@ async def ended(*tasks: "asyncio.Task[None]") -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def job(url: str, due: float, gain: float = 1.0) -> Job:
-    return Job(f"http://{url}", START_S + due, gain, 1.0, 1.0, 1.0)
-
-
-async def put(store: Store, *jobs: Job, made: float = 0.0) -> None:
-    await store.planning.put_plan(Plan(START_S + made, START_S + 86_400.0, 100.0, "freshness", len(jobs), jobs))
-
-
 async def test_each_job_is_done_when_it_is_due(clock: FastClock, store: Store) -> None:
     fetch = Fetches(clock)
-    await put(store, job("a.org/1", 5.0), job("b.org/1", 20.0), job("a.org/2", 40.0))
-    task = running(clock, store, fetch)
+    task = await running(clock, store, fetch, a=5.0, b=20.0, www_a=40.0)
     await fetch.happen(3)
     await ended(task)
-    assert [url for url, _ in fetch.done] == ["http://a.org/1", "http://b.org/1", "http://a.org/2"]
+    assert [at for at, _ in fetch.done] == [url("a"), url("b"), url("www_a")]
+    assert fetch.ended == [(one, "unchanged") for one, _ in fetch.done]
     for (_, at), due in zip(fetch.done, (5.0, 20.0, 40.0), strict=True):
         assert at >= due
 
 
-async def test_between_two_fetches_of_a_domain_lies_the_interval_and_the_best_come_first(
-    clock: FastClock, store: Store
-) -> None:
+async def test_between_two_fetches_of_a_domain_lies_the_interval(clock: FastClock, store: Store) -> None:
     fetch = Fetches(clock)
-    await put(store, *(job(f"www{n}.a.org/", 1.0, gain) for n, gain in enumerate((1.0, 3.0, 2.0))))
-    await asyncio.sleep(0.02)
-    task = running(clock, store, fetch, interval_s=20.0)
+    task = await running(clock, store, fetch, interval_s=20.0, www1_a=1.0, www2_a=1.1, www3_a=1.2)
     await fetch.happen(3)
     await ended(task)
-    assert [url for url, _ in fetch.done] == ["http://www1.a.org/", "http://www2.a.org/", "http://www0.a.org/"]
+    assert [one for one, _ in fetch.done] == [url("www1_a"), url("www2_a"), url("www3_a")]
     assert np.all(np.diff([at for _, at in fetch.done]) >= 20.0 - 1e-6)
+
+
+async def test_a_domain_with_many_due_objects_does_not_hold_up_others(
+    clock: FastClock, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner_module, "MOST_OF_A_DOMAIN", 3)
+    fetch = Fetches(clock)
+    names = {f"www{i}_a": 1.0 for i in range(10)}
+    task = await running(clock, store, fetch, interval_s=20.0, **names, b=2.0)
+    await fetch.happen(11)
+    await ended(task)
+    assert [one for one, _ in fetch.done].index(url("b")) <= 2
+    assert {one for one, _ in fetch.done} == {*map(url, names), url("b")}
 
 
 async def test_never_more_than_the_budget(clock: FastClock, store: Store) -> None:
     fetch = Fetches(clock)
-    await put(store, *(job(f"{n}.org/", 1.0, n) for n in range(10)))
-    task = running(clock, store, fetch, budget=3)
+    task = await running(clock, store, fetch, budget=3, **{f"d{n}": 1.0 for n in range(10)})
     await fetch.happen(3)
     await asyncio.sleep(0.3)
     await ended(task)
@@ -133,8 +155,7 @@ async def test_sixteen_fetches_are_under_way_at_once_and_no_more(clock: FastCloc
         await asyncio.Event().wait()
         return Done("never")
 
-    await put(store, *(job(f"{n}.org/", 1.0) for n in range(20)))
-    task = running(clock, store, Fetches(clock, hangs))
+    task = await running(clock, store, Fetches(clock, hangs), **{f"d{n}": 1.0 for n in range(20)})
     async with asyncio.timeout(PATIENCE_S):
         await sixteen.wait()
     for _ in range(20):
@@ -143,27 +164,17 @@ async def test_sixteen_fetches_are_under_way_at_once_and_no_more(clock: FastCloc
     assert len(begun) == 16
 
 
-async def test_what_was_done_is_not_done_again_after_a_restart_and_the_rest_is(clock: FastClock, store: Store) -> None:
-    async def ends_only_for_a(some: Job) -> Done:
-        if "b.org" in some.url:
-            await asyncio.Event().wait()
-        return Done("unchanged")
-
-    first, second = Fetches(clock, ends_only_for_a), Fetches(clock)
-    await put(store, job("a.org/", 1.0), job("b.org/", 50.0))
-    task = running(clock, store, first, holder="before")
-    await first.happen(1)
+async def test_what_another_has_just_fetched_is_not_fetched(clock: FastClock, store: Store) -> None:
+    assert await store.planning.take(url("a"), "other", 60.0, 0.0) == 0.0
+    fetch = Fetches(clock)
+    task = await running(clock, store, fetch, a=1.0, b=5.0)
+    await fetch.happen(1)
     await ended(task)
-    task = running(clock, store, second, holder="after")
-    await second.happen(1)
-    await ended(task)
-    assert [url for url, _ in first.done + second.done] == ["http://a.org/", "http://b.org/"]
+    assert [one for one, _ in fetch.done] == [url("b")]
+    assert await store.planning.take(url("a"), "third", 60.0, 0.0) < 0.0
 
 
-async def test_a_job_that_is_interrupted_is_given_back(
-    clock: FastClock, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(runner_module, "LEASE_S", 600.0)  # so that another one has it only if it is given back
+async def test_a_job_that_is_interrupted_is_given_back(clock: FastClock, store: Store) -> None:
     begun, second = asyncio.Event(), Fetches(clock)
 
     async def hangs(_: Job) -> Done:
@@ -171,11 +182,10 @@ async def test_a_job_that_is_interrupted_is_given_back(
         await asyncio.Event().wait()
         return Done("never")
 
-    await put(store, job("a.org/", 1.0))
-    task = running(clock, store, Fetches(clock, hangs), holder="before")
+    task = await running(clock, store, Fetches(clock, hangs), holder="before", a=1.0)
     await begun.wait()
     await ended(task)
-    task = running(clock, store, second, holder="after")
+    task = await running(clock, store, second, holder="after", a=1.0)
     await second.happen(1)
     await ended(task)
 
@@ -183,21 +193,19 @@ async def test_a_job_that_is_interrupted_is_given_back(
 async def test_a_slow_fetch_keeps_its_lease(
     clock: FastClock, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner_module, "LEASE_S", 3.0)  # so that a machine that stands still for a while ends none
+    monkeypatch.setattr(runner_module, "LEASE_S", 1.0)
+    monkeypatch.setattr(runner_module, "RENEW_INTERVAL_S", 0.1)
+    ends = asyncio.Event()
 
     async def slow(_: Job) -> Done:
-        await asyncio.sleep(4.0)
+        await ends.wait()
         return Done("unchanged")
 
-    first, second = Fetches(clock, slow), Fetches(clock)
-    await put(store, job("a.org/", 1.0))
-    one = running(clock, store, first, holder="one")
-    await asyncio.sleep(0.1)
-    other = running(clock, store, second, holder="other")
-    await first.happen(1)
-    await asyncio.sleep(0.4)
-    await ended(one, other)
-    assert (len(first.done), len(second.done)) == (1, 0)
+    task = await running(clock, store, Fetches(clock, slow), holder="one", a=1.0)
+    await asyncio.sleep(1.3)
+    assert await store.planning.take(url("a"), "other", 60.0, 0.0) < 0.0
+    ends.set()
+    await ended(task)
 
 
 async def test_what_has_to_wait_for_something_else_comes_after_it(clock: FastClock, store: Store) -> None:
@@ -207,36 +215,24 @@ async def test_what_has_to_wait_for_something_else_comes_after_it(clock: FastClo
         return next(answers)
 
     fetch = Fetches(clock, twice)
-    await put(store, job("a.org/", 1.0))
-    task = running(clock, store, fetch)
+    task = await running(clock, store, fetch, a=1.0)
     await fetch.happen(2)
     await ended(task)
     assert fetch.done[1][1] - fetch.done[0][1] >= 10.0
-
-
-async def test_another_plan_takes_over(clock: FastClock, store: Store) -> None:
-    fetch = Fetches(clock)
-    await put(store, job("a.org/", 5000.0))
-    task = running(clock, store, fetch)
-    await asyncio.sleep(0.15)
-    await put(store, job("b.org/", 10.0), made=5.0)
-    await fetch.happen(1)
-    await ended(task)
-    assert fetch.done[0][0] == "http://b.org/"
+    assert fetch.ended == [(url("a"), "unchanged")]
 
 
 async def test_a_fetch_that_raises_is_said_and_does_not_stop_the_others(
     clock: FastClock, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def fails(some: Job) -> Done:
-        if "a.org" in some.url:
+        if some.url == url("a"):
             raise KeyError
         return Done("unchanged")
 
     fetch = Fetches(clock, fails)
-    await put(store, job("a.org/", 1.0), job("b.org/", 2.0))
-    task = running(clock, store, fetch)
+    task = await running(clock, store, fetch, a=1.0, b=2.0)
     await fetch.happen(1)
     await ended(task)
-    assert fetch.done[0][0] == "http://b.org/"
+    assert fetch.done[0][0] == url("b")
     assert "a bug in bestbefore" in caplog.text

@@ -82,9 +82,7 @@ def client(address: str = "127.0.0.1") -> Any:
 
 
 async def wanted(store: Store) -> dict[tuple[str, str], int]:
-    found = await store.planning.demand()
-    assert found is not None
-    return dict(found.counts)
+    return dict(store.planning.wants.counts)
 
 
 async def test_wants_are_requests_without_cookie_and_credentials_by_where_they_come_from(

@@ -11,15 +11,17 @@ from bestbefore.addon.rfc9111.message import Fields
 from bestbefore.addon.store.backend import keys
 from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.interface import CommandError
+from bestbefore.addon.store.backend.keeper import digest_of, shard_of
 from bestbefore.addon.store.backend.keys import _TYPES, OBJECT_KINDS, PART_KINDS, host_of, type_of
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.cache.faults import Faults
-from bestbefore.addon.store.plan import Plan
+from bestbefore.addon.store.candidate import Candidate
 from bestbefore.policies.validation.machinery.control import CopyControl
 
 URL, GONE, OTHER = "http://www.example.org/a", "http://www.example.org/gone", "http://b.example.com/"
 DICTIONARY = "https://www.example.org/dictionary"
 GROUPED, GROUP = "http://www.example.org/grouped", '"a"@http://www.example.org'
+CANDIDATE = Candidate(0.25, 1.7e9, 7, bytes(range(24)), 0.2)
 GARBAGE = b"\xff\x00\xfe|garbage\x81"
 OF_A_TYPE = {
     "string": lambda client, key: client.set(key, GARBAGE),
@@ -39,8 +41,8 @@ KEYS = {
     "tombstones": "bb1:tombstones",
     "last": "bb1:last:{bb1:tombstones}",
     "sweep": "bb1:sweep",
-    "plan": "bb1:plan",
-    "planner": "bb1:planner",
+    "shards": "bb1:shards",
+    "announced": "bb1:announced",
     "spent": "bb1:spent",
     "positions": "bb1:positions",
     "requests": "bb1:{example.org}:requests",
@@ -70,8 +72,8 @@ async def live(store, copy_of, at_s, *, puts=True):
         store.demand.count(copy_of(url, b"hello").controlled(CopyControl(1e-5, 0), url), at_s)
         store.sites.contact(copy_of(url), SiteContact(at_s, at_s + 1.0))
         store.planning.want(url, "")
-        assert (await store.planning.take(url, at_s, "me", 60.0, 0.001)) is not None
-        await store.planning.finish(url, "me", at_s)
+        assert (await store.planning.take(url, "me", 60.0, 0.001)) is not None
+        await store.planning.finish(url, "me")
         await store.planning.pause("www.example.org", 0.01)
     if puts:
         assert {one.url for one in await store._link.backend.dictionaries("https://www.example.org")} <= {DICTIONARY}
@@ -83,12 +85,16 @@ async def live(store, copy_of, at_s, *, puts=True):
         store.put(replace(copy, head=replace(copy.head, fields=fields)), b"hello")
     await store.positions.put("a channel", b"a position")
     assert await store.positions.get("a channel") == b"a position"
-    await store.planning.lead("me", 60.0)
+    assert (await store.planning.hold("me", 60.0)).part == 256
+    await store.planning.put_candidates({URL: CANDIDATE})
+    assert await store.planning.candidate(URL) == CANDIDATE
+    await store.planning.announce([URL])
+    assert URL in (await store.planning.announced(0))[0]
+    await store.planning.put_outlook("me", b"outlook")
+    assert await store.planning.outlooks() == [b"outlook"]
     assert await store.planning.spend(day, day - 1, 1000)
     assert await store.planning.spent(day - 1) >= 1
-    await store.planning.put_plan(Plan(at_s, at_s + 1, 1.0, "freshness", 1))
-    assert (await store.planning.plan()).made_s == at_s
-    assert await store.planning.demand() is not None
+    assert (await store.planning.asked([URL], ("", "loopback"))) is not None
     store.drop(GONE)
     assert await store.flush()
     assert (await store.demand.of(copy_of(URL, b"hello"))).demand.at_s == at_s
@@ -147,7 +153,7 @@ async def test_whatever_is_found_as_a_key_costs_that_key_alone(open_a_store, val
             assert await store.body(copy) == b"hello"
         status = store.status()
         assert not status.down
-        assert status.conditions <= {"plan"}
+        assert not status.conditions
         assert (status.pending_observations, status.pending_copies, dict(status.write_errors)) == (0, 0, {})
         if kind != "store" or reopened:  # it is read at the start
             assert client.type(key).decode() in (type_of(key.decode()), "none")
@@ -155,6 +161,20 @@ async def test_whatever_is_found_as_a_key_costs_that_key_alone(open_a_store, val
             assert status.corrupt_entries.get("key", 0) >= 1
         assert await store.purge("*") >= 2
         assert await store.forget("*") >= 2
+
+
+@pytest.mark.parametrize("given", [one for one in OF_A_TYPE if one != "hash"])
+async def test_candidates_and_outlooks_of_a_wrong_type_are_replaced(open_a_store, valkey, given):
+    store = await open_a_store(valkey.url)
+    with valkey.client as client:
+        for key in (keys.of_shard(shard_of(digest_of(URL))), keys.of_holder("me")):
+            OF_A_TYPE[given](client, key)
+    await store.planning.hold("me", 60.0)
+    for _ in range(2):
+        await store.planning.put_candidates({URL: CANDIDATE})
+        await store.planning.put_outlook("me", b"outlook")
+    assert await store.planning.candidate(URL) == CANDIDATE
+    assert await store.planning.outlooks() == [b"outlook"]
 
 
 def test_each_kind_of_key_is_tried():
@@ -196,7 +216,7 @@ async def test_a_url_with_the_looks_of_a_key_is_not_taken_for_one(open_a_store, 
         await store.learn(observe(url, 1000))
         store.put(copy_of(url), b"hello")
         store.drop(url)  # a string with the URL in its name
-        await store.planning.take(url, 1.0, "me", 60.0, 0.0)
+        await store.planning.take(url, "me", 60.0, 0.0)
     assert await store.flush()
     await store._sweep.once()
     assert len([url async for url in store.urls()]) == 2

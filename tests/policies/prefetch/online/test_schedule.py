@@ -138,3 +138,16 @@ def test_objects_with_a_theta_are_due_by_their_updates_alone():
     estimates = {0: ScheduleEstimate(0.5, 0.0, theta=2.0), 1: ScheduleEstimate(0.5, 0.0)}
     made = contacts(started(estimates, 0.5), estimates, 4 * DAY_S)
     assert [round(at_s / HOUR_S) for at_s, slot in made if slot == 0][:5] == [4, 8, 12, 16, 20]
+
+
+def test_what_was_put_is_told() -> None:
+    schedule = Schedule("delay", 1.0, 0.0)
+    schedule.put(3, ScheduleEstimate(0.25, -60.0))
+    assert (schedule.contact_s(3), schedule.rate_per_hour(3)) == (-60.0, 0.25)
+
+
+def test_a_budget_above_all_limits_is_no_error() -> None:
+    schedule = Schedule("age", 1e9, 0.0)
+    schedule.put_many(range(3), [ScheduleEstimate(0.25, 0.0)] * 3)
+    assert schedule.take(10.0) is None
+    assert schedule.take(301.0) is not None

@@ -1,0 +1,71 @@
+"""Estimates of objects for the schedule of fetches, from records, groups, demand, and what the owner wants."""
+
+import math
+
+import numpy as np
+
+from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.engine.rate_evidence import updates_by_hour
+from bestbefore.addon.prefetcher.eligibility import MIN_REQUESTS
+from bestbefore.addon.store.backend.keeper import WANTS_KEPT_DAYS
+from bestbefore.addon.store.candidate import Candidate
+from bestbefore.addon.wishes import Wishes
+from bestbefore.policies.models.group import Group
+from bestbefore.policies.models.hazard.after_contact import rate_after_contact
+from bestbefore.policies.models.hazard.clock import WEEKEND_PART, weekend_part
+from bestbefore.policies.models.hazard.forecast import weekend_share
+from bestbefore.policies.models.hazard.memory import memory_since
+from bestbefore.policies.models.patterns import profiles
+from bestbefore.policies.prefetch.online.estimate import FLAT, SHORTEST_S, ScheduleEstimate
+from bestbefore.policies.prefetch.online.week import bytes_of
+from bestbefore.policies.units import DAY_S, HOUR_S
+
+STRENGTH = 24.0
+"""The number of updates at which an object's own hours weigh as much as its group's: one for each hour of the day."""
+PUSHED_PER_DAY = 1.0
+"""The most fetches of an object whose origin pushes changes, in case a push is lost."""
+DEMAND_H = WANTS_KEPT_DAYS * 24.0
+
+
+def candidate_of(record: Record, group: Group, asked: dict[str, int]) -> Candidate:
+    """Return the candidate as of its last contact. `asked`: how often it was requested, by range of addresses."""
+    contact_s = record.last_contact_s
+    memory = record.memory or memory_since(record.since_s)
+    rate_per_hour = HOUR_S * rate_after_contact(memory, max(contact_s, memory.at_s), group.rate_per_s(contact_s))
+    in_group = np.array([group.counts(-math.inf, contact_s)])
+    of_group = profiles(in_group, None, STRENGTH)[0]
+    own = profiles(updates_by_hour(record)[None], of_group, STRENGTH)[0]
+    group_since_s = record.since_s if group.since_s is None else group.since_s
+    group_weekend = weekend_share(
+        float(in_group.sum()), group.weekend_updates(-math.inf, contact_s), WEEKEND_PART,
+        weekend_part(group_since_s, contact_s),
+    )
+    own_weekend = weekend_share(
+        memory.updates, memory.weekend_updates, group_weekend, weekend_part(record.since_s, contact_s)
+    )
+    return Candidate(
+        rate_per_hour,
+        contact_s,
+        sum(asked.values()),
+        bytes_of(own).tobytes(),
+        own_weekend,
+        tuple(sorted(filter(None, asked))),
+    )
+
+
+def estimate_of(candidate: Candidate, wishes: Wishes, *, evenly: bool, is_pushed: bool = False) -> ScheduleEstimate:
+    """Return what the schedule needs.
+
+    `evenly`: whether the hours of the day are ignored. `is_pushed`: whether the origin pushes changes.
+    """
+    shortest_s = max(wishes.shortest_s, SHORTEST_S, DAY_S / PUSHED_PER_DAY if is_pushed else 0.0)
+    requests = max(candidate.requests, MIN_REQUESTS)  # fewer only if it is fetched though clients do not ask
+    return ScheduleEstimate(
+        candidate.rate_per_hour,
+        candidate.contact_s,
+        wishes.weight * requests / DEMAND_H,
+        FLAT if evenly else candidate.hours,
+        WEEKEND_PART if evenly else candidate.weekend_share,
+        shortest_s,
+        max(wishes.longest_s, shortest_s),
+    )

@@ -1,0 +1,50 @@
+"""What the schedule is given of an object."""
+
+import numpy as np
+import pytest
+
+from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.engine.update import Update, memory_of
+from bestbefore.addon.prefetcher.estimates import DEMAND_H, candidate_of, estimate_of
+from bestbefore.addon.wishes import NO_WISHES, FetchRate, Wishes
+from bestbefore.policies.models.group import Group
+from bestbefore.policies.prefetch.online.estimate import FLAT, SHORTEST_S
+from bestbefore.policies.units import DAY_S, HOUR_S
+
+START_S = 20_000 * DAY_S
+NOBODY = Group.of_hours({}, {})
+
+
+def record(updates_s: list[float], until_s: float) -> Record:
+    updates = tuple(Update(t, t) for t in updates_s)
+    memory = memory_of(updates, (), START_S, None)
+    return Record("http://a.org/", START_S, until_s, 9, updates=updates, counted=True, memory=memory)
+
+
+def test_an_object_is_believed_to_change_as_it_did() -> None:
+    seen = record([START_S + 6 * HOUR_S * i for i in range(1, 57)], START_S + 14 * DAY_S)
+    candidate = candidate_of(seen, NOBODY, {"": 3, "loopback": 2})
+    assert 24 * candidate.rate_per_hour == pytest.approx(4.0, rel=0.1)
+    assert (candidate.requests, candidate.asked_from) == (5, ("loopback",))
+    assert candidate.contact_s == seen.last_contact_s
+
+
+def test_the_hours_are_those_of_the_updates_drawn_to_the_group() -> None:
+    at_nine = record([START_S + DAY_S * i + 9 * HOUR_S for i in range(40)], START_S + 40 * DAY_S)
+    hours = np.frombuffer(candidate_of(at_nine, NOBODY, {"": 2}).hours, np.uint8)
+    assert hours.argmax() == 9
+    group = Group.of_hours({int(START_S // HOUR_S) + 24 * i + 15: 20 for i in range(10)}, {int(START_S // HOUR_S): 9})
+    drawn = np.frombuffer(candidate_of(at_nine, group, {"": 2}).hours, np.uint8)
+    assert drawn[15] > hours[15]
+
+
+def test_wishes_become_weight_and_limits() -> None:
+    candidate = candidate_of(record([START_S + 1.0], START_S + DAY_S), NOBODY, {"": 8})
+    plain = estimate_of(candidate, NO_WISHES, evenly=False)
+    assert plain.weight == pytest.approx(8 / DEMAND_H)
+    assert (plain.shortest_s, plain.longest_s) == (SHORTEST_S, np.inf)
+    wishes = Wishes(weight=3.0, prefetch_least=FetchRate(1, DAY_S), prefetch_most=FetchRate(2, DAY_S))
+    wanted = estimate_of(candidate, wishes, evenly=True)
+    assert wanted.weight == pytest.approx(3 * 8 / DEMAND_H)
+    assert (wanted.shortest_s, wanted.longest_s, wanted.hours) == (DAY_S / 2, DAY_S, FLAT)
+    assert estimate_of(candidate, NO_WISHES, evenly=False, is_pushed=True).shortest_s == DAY_S
