@@ -16,6 +16,7 @@ from bestbefore.addon.prefetcher.due_jobs import Job
 from bestbefore.addon.prefetcher.eligibility import ASKED_RANGES, MIN_REQUESTS, refused_url
 from bestbefore.addon.prefetcher.estimates import candidate_of, estimate_of
 from bestbefore.addon.prefetcher.objects import Objects
+from bestbefore.addon.prefetcher.threads import in_thread
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.rules import Rules
@@ -31,6 +32,8 @@ AIMED_PART = 0.95
 evenly: if all of it were aimed at, fetches would often wait for the next hour."""
 LOOKED_AT_ONCE = 64
 """How many objects are looked at together."""
+MANY = 20_000
+"""For so many objects the price is computed in a thread: it takes 60 ms of the processor, and more where it falls."""
 LOADED_AT_ONCE = 200
 """How many candidates are loaded before requests are served again: some milliseconds."""
 MOST_PUSHED = 10_000
@@ -53,6 +56,11 @@ class Candidates:
         self.shards: frozenset[int] = frozenset()
         self.loaded = asyncio.Event()
         """Set when the candidates of all held shards are here."""
+        self._steady = asyncio.Event()
+        """Unset while the price is computed in a thread: objects and schedule must not change then."""
+        self._steady.set()
+        self._deferred: list[Callable[[], None]] = []
+        """The changes that wait for that."""
         self._store = store
         self._clock = clock
         self._rules = rules
@@ -84,12 +92,13 @@ class Candidates:
         self.shards = shards
         if lost:
             for part in batched(self.objects.in_shards(lost), LOADED_AT_ONCE):
+                await self._steady.wait()
                 for slot in part:
                     self._remove(slot)
                 await asyncio.sleep(0)
-        if lost or gained:
-            self.schedule.set_budget(self._aimed_per_hour * len(shards) / SHARDS, self._clock.now())
+        budget = self._aimed_per_hour * len(shards) / SHARDS
         if not gained:
+            await self._compute(lambda: self.schedule.set_budget(budget, self._clock.now()))
             return
         self.loaded.clear()
         had = len(self)
@@ -98,14 +107,42 @@ class Candidates:
         if len(self) == had:
             await self._search()
         await self.look([url for url in self._watched if self.holds(url) and self.objects.slot_of(url) is None])
+        await self._compute(lambda: self.schedule.set_budget(budget, self._clock.now()))
         self.loaded.set()
         logger.debug("%d candidates in %d shards", len(self), len(shards))
 
     async def _load(self, shard: int) -> None:
         async for part in self._store.planning.candidates(shard):
             for piece in batched(part.items(), LOADED_AT_ONCE):
+                await self._steady.wait()
                 self._enter({url: known for url, known in piece if shard in self.shards and self._may_enter(url)})
                 await asyncio.sleep(0)
+
+    async def set_price(self) -> None:
+        """Compute the price of a fetch again, if it is time."""
+        if self.loaded.is_set() and self._steady.is_set() and self.schedule.is_price_due(self._clock.now()):
+            await self._compute(lambda: self.schedule.set_price(self._clock.now()))
+
+    async def _compute(self, change: Callable[[], None]) -> None:
+        """Make a long change of the schedule; in a thread if there are many objects."""
+        await self._steady.wait()
+        if len(self) < MANY:
+            change()
+            return
+        self._steady.clear()
+        try:
+            await in_thread(change)
+        finally:
+            self._steady.set()
+            deferred, self._deferred = self._deferred, []
+            for one in deferred:
+                one()
+
+    def _when_steady(self, change: Callable[[], None]) -> None:
+        if self._steady.is_set():
+            change()
+        else:
+            self._deferred.append(change)
 
     async def _search(self) -> None:
         """Look at all objects that were requested: these shards have no candidates yet."""
@@ -178,6 +215,7 @@ class Candidates:
             candidate = candidate_of(record, group, demand)
             tried_s = attempted_s.get(url, candidate.contact_s)
             found[url] = candidate._replace(contact_s=max(candidate.contact_s, tried_s))
+        await self._steady.wait()
         self._enter(found)
         for url in hastened:
             if url not in attempted_s:
@@ -207,6 +245,9 @@ class Candidates:
 
     def leave(self, url: str) -> None:
         """Let an object no longer take part."""
+        self._when_steady(lambda: self._leave(url))
+
+    def _leave(self, url: str) -> None:
         slot = self.objects.slot_of(url)
         if slot is not None:
             self._remove(slot)
@@ -220,11 +261,17 @@ class Candidates:
 
     def next_s(self) -> float | None:
         """Return when `take` may have a job, at the earliest, policy time; None if it will have none."""
-        return self.schedule.next_s() if self.loaded.is_set() else None
+        return self.schedule.next_s() if self._is_ready else None
+
+    @property
+    def _is_ready(self) -> bool:
+        """Whether all objects are here, and the price is known; where they are few, `take` computes it."""
+        is_known = len(self) < MANY or not self.schedule.is_price_due(self._clock.now())
+        return self.loaded.is_set() and self._steady.is_set() and is_known
 
     def take(self, now_s: float) -> Job | None:
         """Return a job that is due, which leaves the schedule until its object is estimated anew; None if none is."""
-        while self.loaded.is_set() and (slot := self.schedule.take(now_s)) is not None:
+        while self._is_ready and (slot := self.schedule.take(now_s)) is not None:
             url, contact_s = self.objects.url(slot), self.schedule.contact_s(slot)
             target = Target.parse(url)
             opens_s = self._rules().rule_for(target.host, target.path).wishes.opens_s(now_s)
@@ -243,8 +290,13 @@ class Candidates:
         """Make an object due now; whether it takes part."""
         slot = self.objects.slot_of(url)
         if slot is not None:
-            self.schedule.hasten(slot, self._clock.now())
+            self._when_steady(lambda: self._hasten(url))
         return slot is not None
+
+    def _hasten(self, url: str) -> None:
+        slot = self.objects.slot_of(url)
+        if slot is not None:
+            self.schedule.hasten(slot, self._clock.now())
 
     def upcoming(self, most: int) -> list[tuple[str, float, float, int]]:
         """Return the next objects to be due: URL, due time, updates per hour and requests of each."""
@@ -267,6 +319,7 @@ class Candidates:
     async def forget(self, matches: Callable[[str], bool]) -> None:
         """Let objects that were forgotten no longer take part; the store has removed them."""
         for part in batched(self.objects, LOADED_AT_ONCE):
+            await self._steady.wait()
             for slot in part:
                 url = self.objects.url(slot)
                 if matches(url):

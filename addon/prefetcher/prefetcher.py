@@ -210,6 +210,7 @@ class Prefetcher(Companion):
         planning, position = self._service.store.planning, 0
         while True:
             await candidates.write()
+            await candidates.set_price()
             urls, position = await planning.announced(position)
             planning.grow([url for url in urls if candidates.holds(url)])
             await publisher.publish(planning)

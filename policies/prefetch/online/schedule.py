@@ -104,8 +104,8 @@ class Schedule:
 
     def take(self, now_s: float) -> int | None:
         """Return an object that is due, the one due first; None if none is. It leaves the queue. O(log n)."""
-        if self._pace.is_over(now_s) or self._size > GROWTH * self._priced:
-            self._set_price(now_s)
+        if self.is_price_due(now_s):
+            self.set_price(now_s)
         while (first := self._queue.first()) is not None and first[0] <= now_s:
             slot = first[1]
             due_s = now_s if slot in self._hastened else self.due_s(slot, now_s)
@@ -159,7 +159,11 @@ class Schedule:
     def set_budget(self, per_hour: float, now_s: float) -> None:
         """Go on with another budget."""
         self._budget_per_hour = per_hour
-        self._set_price(now_s)
+        self.set_price(now_s)
+
+    def is_price_due(self, now_s: float) -> bool:
+        """Whether it is time to set the price again: `take` does it then, if nobody else has."""
+        return self._size > 0 and (self._pace.is_over(now_s) or self._size > GROWTH * self._priced)
 
     def expected(self) -> Expectation:
         """Return what the present price brings at constant rates. O(n)."""
@@ -192,8 +196,8 @@ class Schedule:
         waiting = np.where(thetas > 0.0, thetas, waiting)
         return np.minimum(week.first_reaching(waiting, contact_s, earliest), latest)
 
-    def _set_price(self, now_s: float) -> None:
-        """Solve the price again; queue all objects again if it has fallen below what they were queued at."""
+    def set_price(self, now_s: float) -> None:
+        """Solve the price again, O(n); queue all objects again if it has fallen below what they were queued at."""
         if not self._size:
             return
         guess = 0.0

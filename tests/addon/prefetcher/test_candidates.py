@@ -1,5 +1,7 @@
 """Candidates: what enters, is estimated anew, leaves, and is found again after a restart."""
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -11,6 +13,7 @@ from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.prefetcher import candidates as module
 from bestbefore.addon.prefetcher.candidates import Candidates
 from bestbefore.addon.rules import Rules
 from bestbefore.addon.store.backend.keeper import SHARDS, digest_of, shard_of
@@ -220,3 +223,36 @@ async def test_while_the_store_is_down_they_stay(world: World, monkeypatch: pyte
     await candidates.look(URLS)
     (slot,) = candidates.objects
     assert (candidates.objects.requests(slot), candidates.objects.asked_from(slot)) == (3, ("loopback",))
+
+
+async def test_while_the_price_of_many_is_computed_nothing_is_due_and_changes_wait(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MANY", 2)
+    for url in URLS[:3]:
+        await world.ask(url)
+    candidates = world.candidates()
+    await candidates.hold(ALL)
+    begun, end = threading.Event(), threading.Event()
+    real = candidates.schedule.set_price
+
+    def slow(now_s: float) -> None:
+        begun.set()
+        end.wait(20.0)
+        real(now_s)
+
+    monkeypatch.setattr(candidates.schedule, "set_price", slow)
+    world.clock.advance(2 * HOUR_S)
+    assert candidates.next_s() is None
+    computing = asyncio.create_task(candidates.set_price())
+    await asyncio.to_thread(begun.wait)
+    candidates.leave(URLS[0])
+    assert candidates.hasten(URLS[1])
+    looking = asyncio.create_task(candidates.look([URLS[2]]))
+    await asyncio.sleep(0.01)
+    assert (len(candidates), candidates.take(NOW_S + DAY_S), looking.done()) == (3, None, False)
+    end.set()
+    await computing
+    await looking
+    assert len(candidates) == 2
+    assert URLS[1] in taken(candidates, NOW_S + 2 * HOUR_S)
