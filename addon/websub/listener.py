@@ -9,7 +9,7 @@ from typing import Protocol, Self, override
 from aiohttp import web
 
 from bestbefore.addon.engine.signals.subscription import PushProof, PushVerifier
-from bestbefore.addon.errors import InputError
+from bestbefore.addon.proxy.start_error import StartError
 
 MOST_CONNECTIONS = 64
 CONNECTION_S = 60.0
@@ -44,7 +44,7 @@ class HubListener:
 
     @classmethod
     async def start(cls, host: str, port: int, callbacks: Callbacks) -> Self:
-        """Listen. Raises InputError if that is not possible."""
+        """Listen. Raises StartError if that is not possible."""
         application = web.Application()
         application.router.add_route("*", "/{path:.*}", _handler(callbacks))
         application.on_response_prepare.append(_say_little)
@@ -56,7 +56,7 @@ class HubListener:
         except OSError as error:
             await runner.cleanup()
             reason = "the port is in use" if error.errno == errno.EADDRINUSE else (error.strerror or str(error))
-            raise InputError(f"cannot listen for hubs on {host}:{port}: {reason}") from None
+            raise StartError(f"cannot listen for hubs on {host}:{port}: {reason}") from None
         return listener
 
     @property

@@ -57,7 +57,7 @@ class WebSubSubscriber(Companion):
         return self._settings.enabled
 
     async def start(self) -> None:
-        """Listen, and take over the subscriptions in the store. Raises InputError."""
+        """Listen, and take over the subscriptions in the store. Raises StartError."""
         settings, service = self._settings, self._service
         if not settings.enabled or service.settings.offline:
             return

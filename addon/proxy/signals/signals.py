@@ -25,6 +25,8 @@ REASON = "signal"
 """The reason of an expiry that a signal has advanced."""
 PAGES_KEPT = 500_000
 """How many pages of sitemaps are remembered (24 bytes each), in those read last."""
+LEAST_COUNTED = 500
+"""A shorter sitemap counts as this many pages, so that there are at most a thousand: each change looks for its own."""
 WRITE_INTERVAL_S = 60.0
 """How often the evidence is written to the store and read from it, in real seconds."""
 
@@ -52,7 +54,7 @@ class Signals:
     """Sites that were forgotten since the last write."""
 
     def __post_init__(self) -> None:
-        self._listed = LRUCache(PAGES_KEPT, getsizeof=lambda pages: len(pages) + 1)
+        self._listed = LRUCache(PAGES_KEPT, getsizeof=lambda pages: max(len(pages), LEAST_COUNTED))
 
     async def listed(self, url: str, entries: Sequence[ListedPage], pages: ListedPages, t_s: float) -> None:
         """Take what a sitemap, or an index, says of the pages of its own host, as of t."""

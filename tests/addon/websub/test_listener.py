@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from bestbefore.addon.engine.signals.subscription import PushProof
-from bestbefore.addon.errors import InputError
+from bestbefore.addon.proxy.start_error import StartError
 from bestbefore.addon.websub import listener
 from bestbefore.addon.websub.listener import HubListener
 
@@ -81,6 +81,6 @@ async def test_size_and_number_are_bounded(known, monkeypatch) -> None:
     writer.close()
 
 
-async def test_an_address_in_use_is_an_error_of_the_user(known) -> None:
-    with pytest.raises(InputError, match="the port is in use"):
+async def test_an_address_in_use_is_said(known) -> None:
+    with pytest.raises(StartError, match="the port is in use"):
         await HubListener.start("127.0.0.1", known.listener.port, known)
