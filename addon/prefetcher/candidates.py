@@ -55,7 +55,7 @@ class Candidates:
         self.objects = Objects()
         self.shards: frozenset[int] = frozenset()
         self.loaded = asyncio.Event()
-        """Set when the candidates of all held shards are here."""
+        """Set once the candidates of the shards first held are here."""
         self._steady = asyncio.Event()
         """Unset while the price is computed in a thread: objects and schedule must not change then."""
         self._steady.set()
@@ -100,8 +100,9 @@ class Candidates:
         if not gained:
             await self._compute(lambda: self.schedule.set_budget(budget, self._clock.now()))
             return
-        self.loaded.clear()
         had = len(self)
+        if not had:
+            self.loaded.clear()
         for shard in sorted(gained):
             await self._load(shard)
         if len(self) == had:

@@ -74,10 +74,19 @@ class Planning:
         return await self._ask(lambda keeper: keeper.asked(urls, ranges, days))
 
     async def wanted(self) -> AsyncIterator[set[str]]:
-        """Yield the objects that were requested in these days, in parts; an object may occur several times."""
-        if not self._link.down:
+        """Yield the objects that were requested in these days, in parts; an object may occur several times.
+
+        It ends early if the backend goes down.
+        """
+        if self._link.down:
+            return
+        try:
             async for _, part in self._link.backend.keeper.wants(self._days):
                 yield {want.url for want in part}
+        except UnavailableError as e:
+            self._link.mark_down(e)
+        except (UnwritableError, CommandError) as e:
+            log.debug("the demand cannot be read: %s", e)
 
     async def announce(self, urls: Collection[str]) -> None:
         """Let the process that holds their shards look at these objects."""
@@ -104,15 +113,28 @@ class Planning:
         await self._ask(lambda keeper: keeper.let_go(holder))
 
     async def candidates(self, shard: int) -> AsyncIterator[dict[str, Candidate]]:
-        """Yield the candidates of a shard by URL, in parts. Raises UnavailableError."""
-        async for part in self._link.backend.keeper.candidates(shard):
-            found = {}
-            for url, encoded in part.items():
-                try:
-                    found[url] = decode(encoded)
-                except ValueError as e:
-                    self._faults.add("value", str(e))
-            yield found
+        """Yield the candidates of a shard by URL, in parts; from the first again after the backend was down."""
+        while True:
+            await self._link.up.wait()
+            try:
+                async for part in self._link.backend.keeper.candidates(shard):
+                    yield self._decoded(part)
+            except UnavailableError as e:
+                self._link.mark_down(e)
+            except (UnwritableError, CommandError) as e:
+                log.debug("the candidates of shard %d cannot be read: %s", shard, e)
+                return
+            else:
+                return
+
+    def _decoded(self, part: Mapping[str, bytes]) -> dict[str, Candidate]:
+        found = {}
+        for url, encoded in part.items():
+            try:
+                found[url] = decode(encoded)
+            except ValueError as e:
+                self._faults.add("value", str(e))
+        return found
 
     async def put_candidates(self, candidates: Mapping[str, Candidate | None]) -> bool:
         """Set these candidates; None removes one. False if the backend is down."""

@@ -1,5 +1,6 @@
 """The side of prefetching when its backend goes away: known at once, and jobs go on in memory."""
 
+import asyncio
 import logging
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from bestbefore.addon.clock import ManualClock, RealClock
 from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.interface import UnavailableError, UnwritableError
-from bestbefore.addon.store.backend.keeper import WANTS_KEPT_DAYS
+from bestbefore.addon.store.backend.keeper import WANTS_KEPT_DAYS, digest_of, shard_of
 from bestbefore.addon.store.backend.redis import RedisBackend
 from bestbefore.addon.store.cache import pending_counts
 from bestbefore.addon.store.cache.faults import Faults
@@ -206,3 +207,25 @@ async def test_without_the_backend_fetches_are_leased_spaced_and_counted_in_memo
     assert await alone.take(URL, "another", 60.0, 0.0) == 30.0
     assert [await alone.spend(period, 1, 2) for period in (1, 2, 3)] == [True, True, False]
     assert (await alone.spent(1), await alone.spent(2)) == (2, 1)
+
+
+async def test_candidates_are_read_again_after_the_backend_was_down(alone, monkeypatch):
+    candidate = Candidate(0.1, 5.0, 3, bytes(range(24)), 0.25)
+    await alone.put_candidates({URL: candidate})
+    keeper, failed = alone._link.backend.keeper, []
+    real = keeper.candidates
+
+    async def candidates(shard):
+        if not failed:
+            failed.append(shard)
+            raise UnavailableError("gone")
+        async for part in real(shard):
+            yield part
+
+    monkeypatch.setattr(keeper, "candidates", candidates)
+    reading = asyncio.create_task(anext(alone.candidates(shard_of(digest_of(URL)))))
+    while not alone._link.down:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    assert not reading.done()
+    alone._link.mark_up()
+    assert await reading == {URL: candidate}
