@@ -15,7 +15,7 @@ from bestbefore.replay.simulate.engines import Engines
 from bestbefore.replay.sweeps.grid import Point
 
 REPLAYED_DEFAULTS = {**LIVE_DEFAULTS, "siblings": 1.0}
-"""The bounds of the live proxy, but without siblings, which the fast engines do not replay."""
+"""The bounds of the live proxy, but without siblings."""
 LEAST_CACHED = 300
 """The least number of requests with a copy in the first part for a domain to get its own rule.
 
@@ -96,9 +96,18 @@ class Recommendation:
         return without != with_it and all(fewer <= more for fewer, more in zip(without, with_it, strict=True))
 
 
-def replayed(point: Point) -> Policy:
-    """The policy as it is compared: with the live defaults for keys that the SPEC does not name, without siblings."""
-    return make_policy(point.policy.name, {**REPLAYED_DEFAULTS, **point.written})
+def replayed(point: Point, *, siblings: bool = True) -> Policy:
+    """The policy as it is compared: with the live defaults for keys that the SPEC does not name.
+
+    `siblings`: whether these are replayed too, if the SPEC does not name them.
+    """
+    return make_policy(point.policy.name, {**(LIVE_DEFAULTS if siblings else REPLAYED_DEFAULTS), **point.written})
+
+
+def replays_siblings(engines: Engines, point: Point) -> bool:
+    """Whether the preferred engine replays a policy with siblings. Else all are compared without."""
+    policy = replayed(point)
+    return engines.scenario.warmup is not None and (policy.siblings == 1.0 or engines.obstacle(policy) is None)
 
 
 def stale_rate(counts: Counts) -> float:
@@ -127,9 +136,10 @@ def recommend(
     enough = {domain for domain, counted in sizes.items() if _is_enough(counted.cached, counted.validations)}
     own = set(filter(is_host, enough))
     parts = Breakdown(DOMAIN, {name: domain if domain in own else OTHERS for name, domain in by_domain.parts.items()})
-    policies = [replayed(candidate) for candidate in candidates]
-    first.prepare([*policies, replayed(present)])
-    *first_counts, of_present = evaluate(partial(_count_parts, first, parts), [*policies, replayed(present)])
+    siblings = replays_siblings(first, present) and replays_siblings(then, present)
+    in_use, *policies = [replayed(candidate, siblings=siblings) for candidate in (present, *candidates)]
+    first.prepare([*policies, in_use])
+    *first_counts, of_present = evaluate(partial(_count_parts, first, parts), [*policies, in_use])
     totals = [Counts.total(counts.values()) for counts in first_counts]
     default = nearest(totals, largest_stale_rate)
     places = {
@@ -137,7 +147,7 @@ def recommend(
         for domain in sizes if domain in own
     }
     chosen = sorted({default, *places.values()})
-    tried = [*(policies[place] for place in chosen), replayed(present), Oracle()]
+    tried = [*(policies[place] for place in chosen), in_use, Oracle()]
     then.prepare(tried)
     counted = evaluate(partial(_count_parts, then, parts), tried)
     then_counts = dict(zip(chosen, counted, strict=False))

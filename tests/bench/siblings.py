@@ -7,8 +7,6 @@ import argparse
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,8 +18,8 @@ from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.evaluation.curves import Curve, Spread, ratio
 from bestbefore.replay.evaluation.halves import Half
 from bestbefore.replay.simulate.complete import Grouping
+from bestbefore.replay.simulate.fast_observed_engine import FastObservedReplay
 from bestbefore.replay.simulate.observed import Warm
-from bestbefore.replay.simulate.plain_engine import replay
 from bestbefore.replay.simulate.scenario import Cache, Scenario
 from bestbefore.replay.sweeps.grid import points_of
 from bestbefore.replay.traces.columns.columns import Requests, Updates
@@ -43,7 +41,7 @@ REAL = "real"
 """In place of a mean rate: recorded requests, those of objects that are drawn at random."""
 REAL_DAYS = (8, 7)
 """The days of history and of test with recorded requests."""
-DEFAULT = ("renewal:price=0.3..100/6",)
+DEFAULT = ("renewal:price=0.3..100/8", "fixed:interval=2m..4d/8")
 SPARED, MOST_LOST = 0.9, 1.03
 
 
@@ -162,7 +160,8 @@ def _ids(parts: Sequence[FloatArray]) -> np.ndarray:
 
 def curve(of: Scenario, specs: Sequence[str]) -> Curve:
     """Replay policies that differ in one parameter."""
-    counts = [replay(of, parse_spec(spec)) for spec in specs]
+    fast = FastObservedReplay(of, compiles=True)
+    counts = [fast.replay(parse_spec(spec)) for spec in specs]
     return Curve([(one.stale_hits / one.cached, one.validations / one.cached) for one in counts])
 
 
@@ -174,31 +173,22 @@ def changes(of: Scenario, policy: str, chance: float) -> list[float | None]:
     return [ratio(with_them.validations(stale), without.validations(stale)) for stale in STALE]
 
 
-def rows(arguments: argparse.Namespace, pool: ProcessPoolExecutor) -> Iterator[str]:
+def rows(arguments: argparse.Namespace) -> Iterator[str]:
     """Yield the table, as Markdown, row by row."""
     shares = " | ".join(f"{stale:.0%} stale" for stale in STALE)
     yield f"| policy | source | changes | requests a day | {shares} | target at {STALE[0]:.0%} |"
     yield "|---|---|---|---|" + "---|" * len(STALE) + "---|"
     found, real = sources(arguments.traces), real_requests(arguments.traces)
     for policy in arguments.policy or DEFAULT:
-        cells = [cell for cell in CELLS if not arguments.source or cell.source in arguments.source]
-        for cell, got in zip(cells, pool.map(partial(_measured, arguments, policy, found, real), cells), strict=True):
+        for cell in CELLS:
+            if arguments.source and cell.source not in arguments.source:
+                continue
+            objects = {name: own for name, own in found[cell.source].items() if arguments.half.has(name)}
+            seeds = range(1, arguments.seeds + 1)
+            got = [changes(scenario(cell, objects, real, seed), policy, arguments.siblings) for seed in seeds]
             columns = [_percent([ratios[i] for ratios in got]) for i in range(len(STALE))]
             verdict = "" if cell.target is None else verdict_of([ratios[0] for ratios in got], cell.target)
             yield f"| `{policy.partition(':')[0]}` | {' | '.join((*cell, *columns, verdict))} |"
-
-
-def _measured(
-    arguments: argparse.Namespace,
-    policy: str,
-    found: Mapping[str, Mapping[str, FloatArray]],
-    real: Sequence[FloatArray],
-    cell: Cell,
-) -> list[list[float | None]]:
-    """Return the changes in a cell, for each seed."""
-    objects = {name: own for name, own in found[cell.source].items() if arguments.half.has(name)}
-    seeds = range(1, arguments.seeds + 1)
-    return [changes(scenario(cell, objects, real, seed), policy, arguments.siblings) for seed in seeds]
 
 
 def verdict_of(ratios: Sequence[float | None], target: float) -> str:
@@ -232,10 +222,9 @@ def main() -> None:
     parser.add_argument("--record", action="store_true")
     arguments = parser.parse_args()
     printed = []
-    with ProcessPoolExecutor() as pool:
-        for row in rows(arguments, pool):
-            print(row, flush=True)
-            printed.append(row)
+    for row in rows(arguments):
+        print(row, flush=True)
+        printed.append(row)
     if arguments.record:
         sys.argv = ["DIR" if one == str(arguments.traces) else one for one in sys.argv]
         write_page(PAGE, "Validations spared by siblings", EXPLANATION, "\n".join(printed), preformatted=False)

@@ -65,9 +65,9 @@ def test_among_equals_it_is_the_one_with_the_fewest_stale_hits_then_the_first() 
 
 def test_candidates_are_compared_as_the_proxy_would_run_them() -> None:
     bounds = "min_ttl=0,max_ttl=1d,fallback=ttl+group,history_window=28d,bootstrap=60"
-    assert replayed(*points_of("indhist:theta=0.2")) == parse_spec(f"indhist:theta=0.2,{bounds}")
+    assert replayed(*points_of("indhist:theta=0.2")) == parse_spec(f"indhist:theta=0.2,{bounds},siblings=0.05")
     shorter = parse_spec(f"ttl:alpha=0.2,{bounds.replace('1d', '6h')}")
-    assert replayed(*points_of("ttl:alpha=0.2, max_ttl = 6h")) == shorter
+    assert replayed(*points_of("ttl:alpha=0.2, max_ttl = 6h"), siblings=False) == shorter
 
 
 @pytest.mark.parametrize(
@@ -121,14 +121,15 @@ def test_each_domain_gets_what_it_would_get_alone(data: Path, domain: str) -> No
     alone = excerpt_parts(data, domain, None)
     assert (alone.split_s, alone.end_s) == (parts.split_s, parts.end_s)
     found = [
-        (point, total(plain_engine.replay_objects(alone.first, replayed(point)), domain)) for point in CANDIDATES
+        (point, total(plain_engine.replay_objects(alone.first, replayed(point, siblings=False)), domain))
+        for point in CANDIDATES
     ]
     validations, point, first = min(
         ((c.validations, p, c) for p, c in found if stale_rate(c) <= 0.02), key=lambda row: row[0]
     )
     assert validations == choice.first.validations
     assert (choice.point.spec, choice.first, choice.reached) == (point.spec, first, True)
-    assert choice.then == total(plain_engine.replay_objects(alone.then, replayed(point)), domain)
+    assert choice.then == total(plain_engine.replay_objects(alone.then, replayed(point, siblings=False)), domain)
 
 
 def test_domains_with_too_little_data_are_left_to_the_default(data: Path) -> None:
