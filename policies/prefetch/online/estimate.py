@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from bestbefore.policies.models.clockwork.beats import Clockwork
 from bestbefore.policies.prefetch.online.week import SHARES
 from bestbefore.policies.units import BINS, IntArray
 
@@ -36,6 +37,8 @@ class ScheduleEstimate:
     """What a contact costs, in the unit of the budget."""
     theta: float = 0.0
     """If above 0, a contact is due when so many updates are expected since the last one, whatever the price."""
+    clockwork: Clockwork | None = None
+    """The beats at which the object changes, if it has any."""
 
 
 class Columns:
@@ -54,6 +57,8 @@ class Columns:
         self.longest_s = np.zeros(0, dtype=np.float32)
         self.costs = np.zeros(0, dtype=np.float32)
         self.thetas = np.zeros(0, dtype=np.float32)
+        self.clockworks: dict[int, Clockwork] = {}
+        """Of the few objects that have one."""
 
     NAMES: Final = (
         "live", "rates", "weights", "contact_s", "hours", "weekends", "shortest_s", "longest_s", "costs", "thetas",
@@ -82,6 +87,10 @@ class Columns:
         self.longest_s[slot] = estimate.longest_s
         self.costs[slot] = estimate.cost
         self.thetas[slot] = estimate.theta
+        if estimate.clockwork is None:
+            self.clockworks.pop(slot, None)
+        else:
+            self.clockworks[slot] = estimate.clockwork
 
     def all_live(self) -> IntArray:
         """The numbers of all objects."""

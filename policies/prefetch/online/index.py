@@ -24,6 +24,7 @@ import numpy as np
 
 from bestbefore.policies.prefetch.allocation.cubics import CHUNK, Scratch
 from bestbefore.policies.prefetch.allocation.ratio import LEAST_LOG_V, MOST_LOG_V, age_curve, freshness_curve
+from bestbefore.policies.prefetch.online.clock_due import Cost, age_integral, outdated_time, waiting_time
 from bestbefore.policies.units import FloatArray
 
 Waiting = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
@@ -93,6 +94,8 @@ class Index(NamedTuple):
     waiting: Waiting
     weighted: Callable[[FloatArray, FloatArray], FloatArray]
     """(rates per hour, weights) -> the weights with which the index has the frequencies of the objective."""
+    cost: Cost = waiting_time
+    """What a schedule of this objective minimises, for objects that change like clockwork."""
 
 
 def _as_given(_: FloatArray, weights: FloatArray) -> FloatArray:
@@ -112,8 +115,8 @@ def _proportionally(rates_per_hour: FloatArray, weights: FloatArray) -> FloatArr
 INDEXES: Mapping[str, Index] = {
     "uniform": Index(for_delay, _inversely),
     "proportional": Index(for_delay, _proportionally),
-    "freshness": Index(for_freshness, _as_given),
-    "age": Index(for_age, _as_given),
+    "freshness": Index(for_freshness, _as_given, outdated_time),
+    "age": Index(for_age, _as_given, age_integral),
     "delay": Index(for_delay, _as_given),
 }
 """By the names of `table.ALLOCATIONS`, whose frequencies they have at constant rates. `uniform` and `proportional` are

@@ -17,6 +17,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bestbefore.policies.models.clockwork.beats import Clockwork
+from bestbefore.policies.prefetch.online.clock_due import BeatRates, due_after_beat
 from bestbefore.policies.prefetch.online.due_queue import DueQueue
 from bestbefore.policies.prefetch.online.estimate import Columns, ScheduleEstimate
 from bestbefore.policies.prefetch.online.expectation import (
@@ -189,12 +191,29 @@ class Schedule:
         earliest = np.maximum(from_s, contact_s + columns.shortest_s[slots])
         latest = np.maximum(earliest, contact_s + columns.longest_s[slots])
         weights = self._index.weighted(rates, columns.weights[slots].astype(np.float64))
-        week = WeekRates(rates, columns.hours[slots], columns.weekends[slots])
-        of_hours = rates[:, None] * np.maximum(week.relative, LEAST_SHARE)
         prices, thetas = price * columns.costs[slots, None].astype(np.float64), columns.thetas[slots, None]
+        beating = self._beating(slots)
+        at_beats = np.zeros(slots.size)
+        for i, clockwork in beating:
+            at_beats[i] = clockwork.share * rates[i]
+        week = WeekRates(rates - at_beats, columns.hours[slots], columns.weekends[slots])
+        of_hours = (rates - at_beats)[:, None] * np.maximum(week.relative, LEAST_SHARE)
         waiting = self._index.waiting(of_hours, weights[:, None], prices)
         waiting = np.where(thetas > 0.0, thetas, waiting)
-        return np.minimum(week.first_reaching(waiting, contact_s, earliest), latest)
+        due_s = week.first_reaching(waiting, contact_s, earliest)
+        for i, clockwork in beating:
+            beats = BeatRates(clockwork, at_beats[i], week.relative[i])
+            after_s = due_after_beat(self._index.cost, beats, weights[i], float(prices[i, 0]), contact_s[i])
+            due_s[i] = min(due_s[i], max(after_s, earliest[i]))
+        return np.minimum(due_s, latest)
+
+    def _beating(self, slots: IntArray) -> list[tuple[int, Clockwork]]:
+        """Return the places in `slots` of the objects that are contacted after their beats, and these."""
+        columns = self._columns
+        if not columns.clockworks:
+            return []
+        found = ((i, columns.clockworks.get(slot)) for i, slot in enumerate(slots.tolist()) if not columns.thetas[slot])
+        return [(i, clockwork) for i, clockwork in found if clockwork is not None]
 
     def set_price(self, now_s: float) -> None:
         """Solve the price again, O(n); queue all objects again if it has fallen below what they were queued at."""

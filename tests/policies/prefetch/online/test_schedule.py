@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bestbefore.policies.models.clockwork.beats import ClockBeat, Clockwork
 from bestbefore.policies.prefetch.allocation import continuous
 from bestbefore.policies.prefetch.online.estimate import ScheduleEstimate
 from bestbefore.policies.prefetch.online.schedule import Schedule
@@ -151,3 +152,23 @@ def test_a_budget_above_all_limits_is_no_error() -> None:
     schedule.put_many(range(3), [ScheduleEstimate(0.25, 0.0)] * 3)
     assert schedule.take(10.0) is None
     assert schedule.take(301.0) is not None
+
+
+def test_an_object_that_changes_like_clockwork_is_contacted_just_after_its_beats():
+    daily = Clockwork(DAY_S, (ClockBeat(9 * HOUR_S, 9 * HOUR_S + 60.0, 1.0),), 1.0)
+    estimates = {0: ScheduleEstimate(1 / 24, 0.0, clockwork=daily), 1: ScheduleEstimate(1 / 24, 0.0)}
+    made = contacts(started(estimates, 2 / 24), estimates, 20 * DAY_S)
+    times_s = np.array([at_s for at_s, slot in made if slot == 0 and at_s > 5 * DAY_S])
+    assert 12 <= times_s.size <= 15
+    assert set((times_s % DAY_S).tolist()) == {9 * HOUR_S + 65.0}
+
+
+def test_what_changes_apart_from_its_beats_is_contacted_between_them_too():
+    half = Clockwork(DAY_S, (ClockBeat(9 * HOUR_S, 9 * HOUR_S + 60.0, 1.0),), 0.5)
+    estimates = {0: ScheduleEstimate(1.0, 0.0, clockwork=half)}
+    made = contacts(started(estimates, 0.25), estimates, 20 * DAY_S)
+    phases_s = np.array([at_s for at_s, _ in made if at_s > 5 * DAY_S]) % DAY_S
+    assert 0 < np.sum(phases_s == 9 * HOUR_S + 65.0) < phases_s.size
+    schedule = started(estimates, 0.25)
+    schedule.put(0, ScheduleEstimate(1.0, 0.0))
+    assert schedule.due_s(0, 0.0) != started(estimates, 0.25).due_s(0, 0.0)
