@@ -55,6 +55,12 @@ def moments(clockwork: Clockwork, after_s: float, number: int) -> list[Moment]:
     return sorted(moment for moment in found if moment.at_s > after_s)[:number]
 
 
+def last_moment_s(clockwork: Clockwork, until_s: float) -> float:
+    """Return the last end of a beat, with `PUBLISHED_S`, that is not after `until_s`."""
+    ends_s = (beat.until_s + PUBLISHED_S for beat in clockwork.beats)
+    return until_s - min((until_s - end_s) % clockwork.period_s for end_s in ends_s)
+
+
 def described(clockwork: Clockwork) -> str:
     """Return the moments as text: `daily at about 09:05 and 21:05 UTC`."""
     middles = [(0.5 * (beat.from_s + beat.until_s)) % clockwork.period_s for beat in clockwork.beats]

@@ -6,9 +6,11 @@ density of an update, against the daily pattern by hours that schedules use anyw
 time of its office hours has no clockwork, and one that changed regularly once and no longer does has none either.
 
 The best pattern is kept if it gains `LEAST_GAIN`, and its beats are found again from the whole of the recent history.
+They end where a contact after each of them leaves the latest updates waiting for the least time.
 Of updates in quick succession only the first counts, since a single burst would look like a beat.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -22,9 +24,12 @@ LEAST_UPDATES = 9
 """The least number of updates, bursts counted once."""
 MOST_UPDATES = 60
 """The latest updates, by which an object is judged."""
+LATEST = 30
+"""The latest updates, bursts counted once, by which beats end: their phase may drift."""
+LEAST_SPREAD_S = 1.0
 LEAST_GAIN = 1.0
 """In nats: the density of updates is e times that of the daily pattern."""
-LEAST_HELD = 0.5
+LEAST_HELD = 0.75
 """The least share of the later updates that fall into the beats of the earlier ones."""
 SLACK = 0.1
 """How much earlier or later than before an update may be, as a part of the length of a beat."""
@@ -90,18 +95,36 @@ def _by_hours(known_s: FloatArray, times_s: FloatArray, period_s: float) -> Floa
 
 def _clockwork(times_s: FloatArray, pattern: ClockPattern) -> Clockwork | None:
     period_s = pattern.period_s
-    recent_s = apart(times_s, pattern.length_s)[-MOST_UPDATES:]
-    spans = fullest_spans(recent_s % period_s, period_s, pattern.length_s, pattern.beats)
+    once = apart(times_s, pattern.length_s)[-MOST_UPDATES:]
+    spans = fullest_spans(once % period_s, period_s, pattern.length_s, pattern.beats)
     spans = joined(spans, period_s, pattern.length_s)  # jitter longer than the pattern's looks like two beats
-    number = span_of(recent_s % period_s, period_s, spans, 0.0)
-    inside = int(np.sum(number >= 0))
-    if not inside:
+    recent_s = times_s[times_s >= once[-min(LATEST, once.size)]]
+    beats, updates = [], 0
+    for k, (from_s, _) in enumerate(spans):
+        gap_s = (spans[(k + 1) % len(spans)][0] - from_s) % period_s or period_s
+        after_s = (recent_s % period_s - from_s) % period_s
+        end_s, number = _best_end(np.sort(after_s[after_s < gap_s]), gap_s)
+        if number:
+            beats.append(ClockBeat(from_s, from_s + end_s, float(number)))
+            updates += number
+    if not updates:
         return None
-    # The end of a beat is that of its bursts.
-    phases_s = times_s[times_s >= recent_s[0]] % period_s
-    beats = []
-    for k, (from_s, until_s) in enumerate(spans):
-        later_s = (phases_s - from_s) % period_s
-        end_s = float(later_s[later_s <= 2.0 * pattern.length_s].max(initial=until_s - from_s))
-        beats.append(ClockBeat(from_s, from_s + end_s, float(np.mean(number[number >= 0] == k))))
-    return Clockwork(period_s, tuple(beats), inside / recent_s.size)
+    shares = tuple(beat._replace(share=beat.share / updates) for beat in beats)
+    return Clockwork(period_s, shares, (updates + 0.5) / (recent_s.size + 1.0))
+
+
+def _best_end(after_s: FloatArray, gap_s: float) -> tuple[float, int]:
+    """Return the end of a beat and the number of updates until it, from their times after its beginning.
+
+    It is when a contact after each beat, `gap_s` later than the one before, leaves updates waiting for the least time:
+    those later than the end wait for the next contact. If that is after the last one seen, an update is still later
+    with the probability 1 / (n+1), by as much as in an exponential tail with the spread of those seen.
+    """
+    n = after_s.size
+    if not n:
+        return 0.0, 0
+    best = int(np.argmin(n * after_s + gap_s * (n - np.arange(1, n + 1))))
+    if best < n - 1:
+        return float(after_s[best]), best + 1
+    spread_s = max(float(np.std(after_s)), LEAST_SPREAD_S)
+    return float(after_s[best]) + spread_s * max(math.log(gap_s / ((n + 1) * spread_s)), 0.0), n

@@ -1,14 +1,13 @@
 """When an object that changes like clockwork is due: just after the first beat at which a contact is worth its price.
 
-Let beats end at L_1 < L_2 < ... hours after the last contact, let x_k updates be expected until L_k, and C(L) be the
-cost that has accumulated at L: the time for which the copy has been outdated (freshness), the integral of its age, or
-the waiting time of all updates (delay). A cycle that ends at L_k costs (C(L_k) + mu / w) / L_k per hour. It is better
-than one that ends at L_(k+1) if
+A contact finds the same as one just after the last beat before it. Let beats end L_1 < L_2 < ... hours after that, let
+x_k updates be expected until L_k, and C(L) be the cost that has accumulated at L: the time for which the copy has been
+outdated (freshness), the integral of its age, or the waiting time of all updates (delay). A cycle that ends at L_k
+costs (C(L_k) + mu / w) / L_k per hour. It is better than one that ends at L_(k+1) if
 
     w (C(L_(k+1)) L_k - C(L_k) L_(k+1)) / (L_(k+1) - L_k) >= mu,
 
-which is the index after beat k. With ever more beats it becomes that of a constant rate (`index`). Between beats a
-contact finds what it would have found after the last beat, so the end of a beat is the only time for it.
+which is the index after beat k. With ever more beats it becomes that of a constant rate (`index`).
 
 Source of the model: Wolf et al., "Optimal crawling strategies for web search engines", sections 2.1 and 2.3.3; the
 index is ours.
@@ -20,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bestbefore.policies.models.clockwork.beats import Clockwork, moments
+from bestbefore.policies.models.clockwork.beats import Clockwork, last_moment_s, moments
 from bestbefore.policies.prefetch.online.week import KIND_OF, WEEK_S
 from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray
 
@@ -66,7 +65,7 @@ def due_after_beat(cost: Cost, rates: BeatRates, weight: float, price: float, co
     shares = np.array([moment.beat.share for moment in found])
     period_s = rates.clockwork.period_s
     waiting = np.cumsum(rates.per_hour * period_s / HOUR_S * shares * _factors(rates, at_s))
-    ends_h = (at_s - contact_s) / HOUR_S
+    ends_h = (at_s - last_moment_s(rates.clockwork, contact_s)) / HOUR_S
     costs = cost(waiting, ends_h)
     before = np.cumsum(costs) - costs
     index = costs / np.diff(ends_h) * ends_h[:-1] - before

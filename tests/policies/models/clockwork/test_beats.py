@@ -10,6 +10,7 @@ from bestbefore.policies.models.clockwork.beats import (
     ClockBeat,
     Clockwork,
     described,
+    last_moment_s,
     moments,
 )
 from bestbefore.policies.units import DAY_S, HOUR_S
@@ -37,6 +38,9 @@ def test_moments_ascend_and_repeat_after_a_period(
     assert len(found) == number + len(beats)
     assert after_s < found[0].at_s
     assert found == sorted(found)
+    last_s = last_moment_s(Clockwork(period_s, beats, 1.0), after_s)
+    assert last_s <= after_s
+    assert found[len(beats) - 1].at_s - last_s == pytest.approx(period_s, abs=1e-3)
     for one, later in zip(found, found[len(beats) :], strict=False):
         assert later.at_s - one.at_s == pytest.approx(period_s, abs=1e-3)
 

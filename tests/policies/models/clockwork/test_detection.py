@@ -37,7 +37,7 @@ def test_a_beat_is_found_whatever_its_jitter_and_however_often_it_is_missed(
     assert found.share > 0.9
     (beat,) = found.beats
     assert 0.0 <= (beat.from_s - phase_s) % period_s <= jitter_s
-    assert beat.until_s - beat.from_s <= jitter_s
+    assert beat.until_s - beat.from_s <= 3.0 * jitter_s
 
 
 def test_two_beats_a_day_share_the_updates() -> None:
@@ -53,7 +53,7 @@ def test_a_beat_ends_with_its_bursts() -> None:
     first_s = _every(DAY_S, 9 * HOUR_S, 0.0, 30)
     found = find_clockwork(np.sort(np.concatenate([first_s, first_s + 200.0])))
     assert found is not None
-    assert found.beats[0].until_s - found.beats[0].from_s == pytest.approx(200.0)
+    assert 200.0 < found.beats[0].until_s - found.beats[0].from_s < 600.0
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -70,6 +70,16 @@ def test_what_has_stopped_to_be_regular_is_no_clockwork() -> None:
     regular_s = _every(DAY_S, 9 * HOUR_S, 60.0, 40)
     assert find_clockwork(regular_s) is not None
     assert find_clockwork(np.concatenate([regular_s, regular_s[-1] + np.cumsum(rng.exponential(DAY_S, 20))])) is None
+
+
+def test_a_beat_ends_before_the_few_updates_that_are_late() -> None:
+    times_s = _every(DAY_S, 9 * HOUR_S, 60.0, 40)
+    times_s[[15, 30]] += 2.4 * HOUR_S
+    found = find_clockwork(times_s)
+    assert found is not None
+    (beat,) = found.beats
+    assert beat.until_s - beat.from_s <= 60.0
+    assert found.share == pytest.approx(28.5 / 31)
 
 
 @pytest.mark.parametrize("updates", [0, 1, LEAST_UPDATES - 1])
