@@ -14,7 +14,7 @@ from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.engine.learning import CLOCK_SKEW_S, Record
 from bestbefore.addon.prefetcher.due_jobs import Job
 from bestbefore.addon.prefetcher.eligibility import ASKED_RANGES, MIN_REQUESTS, refused_url
-from bestbefore.addon.prefetcher.estimates import candidate_of, estimate_of
+from bestbefore.addon.prefetcher.estimates import candidate_of, clockwork_of, estimate_of
 from bestbefore.addon.prefetcher.objects import Objects
 from bestbefore.addon.prefetcher.threads import in_thread
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
@@ -23,6 +23,7 @@ from bestbefore.addon.rules import Rules
 from bestbefore.addon.store.backend.keeper import SHARDS, digest_of, shard_of
 from bestbefore.addon.store.candidate import Candidate
 from bestbefore.addon.store.store import Store
+from bestbefore.policies.models.clockwork.beats import Clockwork
 from bestbefore.policies.prefetch.online.schedule import Schedule
 
 logger = logging.getLogger(__name__)
@@ -213,7 +214,7 @@ class Candidates:
                 record = Record(url, since_s=self._clock.now(), last_contact_s=self._clock.now())
                 hastened.append(url)
             self._measure(url, record)
-            candidate = candidate_of(record, group, demand)
+            candidate = candidate_of(record, group, demand, self._clockwork(url, record))
             tried_s = attempted_s.get(url, candidate.contact_s)
             found[url] = candidate._replace(contact_s=max(candidate.contact_s, tried_s))
         await self._steady.wait()
@@ -233,6 +234,13 @@ class Candidates:
             return {}
         ranges = self.objects.asked_from(slot) or ("",)
         return {**dict.fromkeys(ranges, 0), ranges[0]: self.objects.requests(slot)}
+
+    def _clockwork(self, url: str, record: Record) -> Clockwork | None:
+        """Return the beats of an object: those known, unless an update was found since they were looked for."""
+        slot = self.objects.slot_of(url)
+        if slot is None or any(update.by_s > self.schedule.contact_s(slot) for update in record.updates):
+            return clockwork_of(record)
+        return self.schedule.clockwork(slot)
 
     def _measure(self, url: str, record: Record) -> None:
         """Record how fresh the copy was between the contact that is known and the last one."""
@@ -299,10 +307,11 @@ class Candidates:
         if slot is not None:
             self.schedule.hasten(slot, self._clock.now())
 
-    def upcoming(self, most: int) -> list[tuple[str, float, float, int]]:
-        """Return the next objects to be due: URL, due time, updates per hour and requests of each."""
+    def upcoming(self, most: int) -> list[tuple[str, float, float, int, Clockwork | None]]:
+        """Return the next objects to be due: URL, due time, updates per hour, requests and beats of each."""
+        schedule, objects = self.schedule, self.objects
         return [
-            (self.objects.url(slot), due_s, self.schedule.rate_per_hour(slot), self.objects.requests(slot))
+            (objects.url(slot), due_s, schedule.rate_per_hour(slot), objects.requests(slot), schedule.clockwork(slot))
             for slot, due_s in self.schedule.upcoming(most, self._clock.now())
         ]
 

@@ -10,6 +10,8 @@ from bestbefore.addon.prefetcher.eligibility import MIN_REQUESTS
 from bestbefore.addon.store.backend.keeper import WANTS_KEPT_DAYS
 from bestbefore.addon.store.candidate import Candidate
 from bestbefore.addon.wishes import Wishes
+from bestbefore.policies.models.clockwork.beats import Clockwork
+from bestbefore.policies.models.clockwork.detection import find_clockwork
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.hazard.after_contact import rate_after_contact
 from bestbefore.policies.models.hazard.clock import WEEKEND_PART, weekend_part
@@ -27,7 +29,14 @@ PUSHED_PER_DAY = 1.0
 DEMAND_H = WANTS_KEPT_DAYS * 24.0
 
 
-def candidate_of(record: Record, group: Group, asked: dict[str, int]) -> Candidate:
+def clockwork_of(record: Record) -> Clockwork | None:
+    """Return the beats of an object, from its updates of known time."""
+    return find_clockwork(np.sort([update.by_s for update in record.updates if update.exact]))
+
+
+def candidate_of(
+    record: Record, group: Group, asked: dict[str, int], clockwork: Clockwork | None = None
+) -> Candidate:
     """Return the candidate as of its last contact. `asked`: how often it was requested, by range of addresses."""
     contact_s = record.last_contact_s
     memory = record.memory or memory_since(record.since_s)
@@ -50,6 +59,7 @@ def candidate_of(record: Record, group: Group, asked: dict[str, int]) -> Candida
         bytes_of(own).tobytes(),
         own_weekend,
         tuple(sorted(filter(None, asked))),
+        clockwork=clockwork,
     )
 
 
@@ -68,4 +78,5 @@ def estimate_of(candidate: Candidate, wishes: Wishes, *, evenly: bool, is_pushed
         WEEKEND_PART if evenly else candidate.weekend_share,
         shortest_s,
         max(wishes.longest_s, shortest_s),
+        clockwork=None if evenly else candidate.clockwork,
     )

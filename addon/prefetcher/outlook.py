@@ -16,6 +16,7 @@ from bestbefore.addon.prefetcher.candidates import Candidates
 from bestbefore.addon.store.backend.keeper import SHARDS, WANTS_KEPT_DAYS
 from bestbefore.addon.store.cache.planning import Planning
 from bestbefore.addon.store.store import Store
+from bestbefore.policies.models.clockwork.beats import Clockwork, described
 from bestbefore.policies.prefetch.online.expectation import Expectation
 from bestbefore.policies.units import HOUR_S
 
@@ -113,8 +114,8 @@ class OutlookPublisher:
             Means(*map(_finite, (expected.freshness, expected.age_s, expected.delay_s))),
             Means(*self._metrics.measured),
             tuple(
-                Fetch(url, due_s, why(rate_per_hour, requests))
-                for url, due_s, rate_per_hour, requests in candidates.upcoming(LISTED)
+                Fetch(url, due_s, why(rate_per_hour, requests, clockwork))
+                for url, due_s, rate_per_hour, requests, clockwork in candidates.upcoming(LISTED)
             ),
         )))  # fmt: skip
 
@@ -146,7 +147,7 @@ async def _stored(store: Store, now_s: float, most: int) -> Outlook | None:
         async for part in store.planning.candidates(shard):
             number += len(part)
             dues = (
-                Fetch(url, one.due_s, why(one.rate_per_hour, one.requests))
+                Fetch(url, one.due_s, why(one.rate_per_hour, one.requests, one.clockwork))
                 for url, one in part.items() if one.due_s is not None
             )  # fmt: skip
             found = nsmallest(most, [*found, *dues], key=lambda fetch: fetch.due_s)
@@ -184,9 +185,10 @@ def together(found: Sequence[Outlook], most: int) -> Outlook:
     )
 
 
-def why(rate_per_hour: float, requests: int) -> str:
+def why(rate_per_hour: float, requests: int, clockwork: Clockwork | None = None) -> str:
     """Return the reason for the fetches of an object."""
-    return f"changes {_times(24.0 * rate_per_hour)}, asked for {requests} times in {WANTS_KEPT_DAYS} days"
+    beats = "" if clockwork is None else f" ({described(clockwork)})"
+    return f"changes {_times(24.0 * rate_per_hour)}{beats}, asked for {requests} times in {WANTS_KEPT_DAYS} days"
 
 
 def _times(per_day: float) -> str:

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from bestbefore.policies.models.clockwork.beats import Clockwork, is_valid
+
 
 class Candidate(NamedTuple):
     """The estimate of an object as of its last contact, and the demand for it."""
@@ -22,6 +24,8 @@ class Candidate(NamedTuple):
     """The ranges of private addresses from which clients have requested it."""
     due_s: float | None = None
     """When it was due next at the price of its last contact, policy time, for display; None: unknown."""
+    clockwork: Clockwork | None = None
+    """The beats at which the object changes; None if it does not change like clockwork."""
 
 
 HOURS = 24
@@ -44,5 +48,7 @@ def decode(encoded: bytes) -> Candidate:
         raise ValueError("a stored candidate cannot be read: a number is out of its range")
     if len(found.hours) != HOURS or not any(found.hours) or not 0 <= found.requests < 1e15:
         raise ValueError("a stored candidate cannot be read: it has no pattern of a day, or no number of requests")
+    if found.clockwork is not None and not is_valid(found.clockwork):
+        raise ValueError("a stored candidate cannot be read: its beats are not in order")
     return found
 

@@ -12,7 +12,7 @@ from results_page import write_page
 
 from bestbefore.policies.models.clockwork.detection import MOST_UPDATES, find_clockwork
 from bestbefore.policies.models.patterns import hourly_counts, profiles
-from bestbefore.policies.prefetch.online.estimate import Estimate
+from bestbefore.policies.prefetch.online.estimate import ScheduleEstimate
 from bestbefore.policies.prefetch.online.schedule import Schedule
 from bestbefore.policies.prefetch.online.week import bytes_of
 from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
@@ -53,13 +53,13 @@ class Result(NamedTuple):
     beats: int
 
 
-def estimate(known_s: FloatArray, now_s: float, *, with_beats: bool) -> Estimate:
+def estimate(known_s: FloatArray, now_s: float, *, with_beats: bool) -> ScheduleEstimate:
     """What is believed of an object after a contact."""
     recent = known_s[-20:]
     rate = (recent.size + 0.5) / max((now_s - recent[0]) / HOUR_S + 24.0, 1.0) if recent.size else 1 / 24
     hours = bytes_of(profiles(hourly_counts(known_s[-200:])[None], strength=STRENGTH)[0])
     found = find_clockwork(known_s[-4 * MOST_UPDATES :]) if with_beats else None
-    return Estimate(rate, now_s, hours=hours.tobytes(), clockwork=found)
+    return ScheduleEstimate(rate, now_s, hours=hours.tobytes(), clockwork=found)
 
 
 def run(histories: list[FloatArray], objective: str, a_day: float, *, with_beats: bool) -> Result:
@@ -98,7 +98,7 @@ def run(histories: list[FloatArray], objective: str, a_day: float, *, with_beats
         else:
             believed = estimates[slot]
             rate = estimate(histories[slot][: seen[slot]], now_s, with_beats=False).rate_per_hour
-            estimates[slot] = Estimate(rate, now_s, hours=believed.hours, clockwork=believed.clockwork)
+            estimates[slot] = ScheduleEstimate(rate, now_s, hours=believed.hours, clockwork=believed.clockwork)
         schedule.put(slot, estimates[slot])
     for slot in range(len(histories)):
         contact(slot, end_s)

@@ -36,6 +36,20 @@ class Clockwork(NamedTuple):
     """The share of all updates that fall into the beats."""
 
 
+def is_valid(clockwork: Clockwork) -> bool:
+    """Whether the numbers are such as the detection finds; for what was stored."""
+    starts_s = [beat.from_s for beat in clockwork.beats]
+    return (
+        clockwork.period_s in (HOUR_S, DAY_S, WEEK_S)
+        and 0.0 <= clockwork.share <= 1.0
+        and bool(starts_s)
+        and starts_s == sorted(starts_s)
+        and all(0.0 <= beat.from_s < clockwork.period_s for beat in clockwork.beats)
+        and all(0.0 <= beat.until_s - beat.from_s <= clockwork.period_s for beat in clockwork.beats)
+        and all(0.0 <= beat.share <= 1.0 for beat in clockwork.beats)
+    )
+
+
 class Moment(NamedTuple):
     """A moment at which a beat has just ended."""
 

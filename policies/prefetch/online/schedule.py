@@ -96,6 +96,7 @@ class Schedule:
         """Forget an object."""
         self._size -= bool(self._columns.live[slot])
         self._columns.live[slot] = False
+        self._columns.clockworks.pop(slot, None)
         self._let_go(slot)
         self._queue.remove(slot)
 
@@ -141,6 +142,10 @@ class Schedule:
     def rate_per_hour(self, slot: int) -> float:
         """Return the rate of an object, as it was put."""
         return float(self._columns.rates[slot])
+
+    def clockwork(self, slot: int) -> Clockwork | None:
+        """Return the beats of an object, as they were put."""
+        return self._columns.clockworks.get(slot)
 
     def upcoming(self, most: int, now_s: float) -> list[tuple[int, float]]:
         """Return the objects due next and when, at the present price; those due before `now_s` are due then. O(n)."""

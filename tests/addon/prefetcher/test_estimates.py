@@ -1,12 +1,15 @@
 """What the schedule is given of an object."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.update import Update, memory_of
-from bestbefore.addon.prefetcher.estimates import DEMAND_H, candidate_of, estimate_of
+from bestbefore.addon.prefetcher.estimates import DEMAND_H, candidate_of, clockwork_of, estimate_of
 from bestbefore.addon.wishes import NO_WISHES, FetchRate, Wishes
+from bestbefore.policies.models.clockwork.beats import described
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.prefetch.online.estimate import FLAT, SHORTEST_S
 from bestbefore.policies.units import DAY_S, HOUR_S
@@ -48,3 +51,15 @@ def test_wishes_become_weight_and_limits() -> None:
     assert wanted.weight == pytest.approx(3 * 8 / DEMAND_H)
     assert (wanted.shortest_s, wanted.longest_s, wanted.hours) == (DAY_S / 2, DAY_S, FLAT)
     assert estimate_of(candidate, NO_WISHES, evenly=False, is_pushed=True).shortest_s == DAY_S
+
+
+def test_an_object_that_changes_like_clockwork_is_fetched_after_its_beats() -> None:
+    daily = record([START_S + DAY_S * i + 9 * HOUR_S for i in range(20)], START_S + 20 * DAY_S)
+    clockwork = clockwork_of(daily)
+    assert clockwork is not None
+    assert described(clockwork) == "daily at about 09:00 UTC"
+    candidate = candidate_of(daily, NOBODY, {"": 2}, clockwork)
+    assert estimate_of(candidate, NO_WISHES, evenly=False).clockwork == clockwork
+    assert estimate_of(candidate, NO_WISHES, evenly=True).clockwork is None
+    vague = tuple(Update(update.by_s - HOUR_S, update.by_s) for update in daily.updates)
+    assert clockwork_of(replace(daily, updates=vague)) is None

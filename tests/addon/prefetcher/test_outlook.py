@@ -15,6 +15,7 @@ from bestbefore.addon.store.backend.keeper import SHARDS
 from bestbefore.addon.store.candidate import Candidate
 from bestbefore.addon.store.store import Store
 from bestbefore.addon.wishes import FetchRate
+from bestbefore.policies.models.clockwork.beats import ClockBeat, Clockwork
 from bestbefore.policies.units import DAY_S, HOUR_S
 from tests.addon.store.memory_backend import open_memory_store
 
@@ -79,5 +80,7 @@ def test_several_are_one() -> None:
 
 
 def test_the_reason_says_how_often_it_changes() -> None:
+    daily = Clockwork(86400.0, (ClockBeat(43200.0, 43260.0, 1.0),), 1.0)
+    assert why(1 / 24, 2, daily) == "changes 1 times a day (daily at about 12:00 UTC), asked for 2 times in 8 days"
     assert why(0.0, 2) == "changes never, asked for 2 times in 8 days"
     assert why(1 / 96, 2) == "changes once in 4 days, asked for 2 times in 8 days"

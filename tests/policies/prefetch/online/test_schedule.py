@@ -170,5 +170,6 @@ def test_what_changes_apart_from_its_beats_is_contacted_between_them_too():
     phases_s = np.array([at_s for at_s, _ in made if at_s > 5 * DAY_S]) % DAY_S
     assert 0 < np.sum(phases_s == 9 * HOUR_S + 65.0) < phases_s.size
     schedule = started(estimates, 0.25)
+    assert schedule.clockwork(0) == half
     schedule.put(0, ScheduleEstimate(1.0, 0.0))
-    assert schedule.due_s(0, 0.0) != started(estimates, 0.25).due_s(0, 0.0)
+    assert schedule.clockwork(0) is None
