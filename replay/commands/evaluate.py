@@ -21,7 +21,7 @@ from bestbefore.replay.commands.scenario_options import (
     test_start_option,
 )
 from bestbefore.replay.commands.trace_options import TraceOptions, read_given, trace_options
-from bestbefore.replay.evaluation import report, tables
+from bestbefore.replay.evaluation import report, tables, targets
 from bestbefore.replay.evaluation.case import Case, Known
 from bestbefore.replay.evaluation.compared import FIXED, POINTS, Compared, all_compared
 from bestbefore.replay.evaluation.comparison import Comparison
@@ -137,6 +137,9 @@ def command(
         if tables.has_first_day(compared):
             table = tables.of_first_day(compared, family, ends=False)
             _print(f"{family}, first day: stale hits with the validations of ttl, as multiples of its own", table)
+        held = targets.of_held(compared, family)
+        if held[1]:
+            _print(f"{family}, stale rates that are to be held", held)
     if folder is not None:
         page = Page(NAME, made())
         report.write(page, compared, words, _spent(compared))

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bestbefore.policies.validation.machinery.policy import Policy
+from bestbefore.policies.validation.machinery.spec import PRICE, STALE_RATE, make_policy
 from bestbefore.policies.validation.table import POLICIES
 from bestbefore.replay.sweeps.grid import Point, points_of
 
@@ -62,6 +64,20 @@ class Compared:
         name, colon, rest = sweep.partition(":")
         kept = [item.partition("=")[0] if ".." in item else item for item in rest.split(",")]
         return cls(f"{name}{colon}{','.join(kept)}", points)
+
+
+    def controlled(self, target: float) -> Policy | None:
+        """Return the policy with its price controlled for a stale rate; None if it is no price that varies."""
+        point = self.points[0]
+        if point.swept != (PRICE,) or not target:
+            return None
+        others = {key: value for key, value in point.written.items() if key != PRICE}
+        return make_policy(point.policy.name, {**others, STALE_RATE: target})
+
+
+def in_detail(policies: Sequence[Compared]) -> Compared | None:
+    """Return the policy that is shown in detail: the first one that is neither of the five nor `fixed`."""
+    return next((one for one in policies if not one.is_of_paper and one.points[0].policy.name != FIXED), None)
 
 
 def all_compared(n: int) -> list[Compared]:

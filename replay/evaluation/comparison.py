@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bestbefore.replay.evaluation.case import Known
-from bestbefore.replay.evaluation.compared import FIXED, Compared
+from bestbefore.replay.evaluation.compared import FIXED, Compared, in_detail
 from bestbefore.replay.evaluation.curves import Curve, Spread, ratio
 from bestbefore.replay.evaluation.evaluation import SettingResult
 from bestbefore.replay.simulate.scenario import Cache
@@ -13,6 +13,8 @@ LEAST_VALIDATIONS = 20
 """The fewest validations of the best of the five with which others are compared."""
 HALF_A_HIT = 0.5
 """The number of stale hits that is added to both sides of a ratio, which is then defined without any stale hit."""
+LEAST_STALE = 50
+"""The fewest stale hits that a target allows with which the stale rate is compared."""
 TTL = "ttl"
 ORACLE, BOUND = "oracle", "offline bound"
 
@@ -62,9 +64,8 @@ class Comparison:
 
     @property
     def subject(self) -> Compared | None:
-        """The policy shown in detail: the first one that is neither of the five nor `fixed`."""
-        others = (one for one in self.policies if not one.is_of_paper and one.points[0].policy.name != FIXED)
-        return next(others, None)
+        """The policy shown in detail."""
+        return in_detail(self.policies)
 
     @property
     def fixed(self) -> Compared | None:
@@ -117,6 +118,14 @@ class Comparison:
                 if times is not None and times > more:
                     found.append(Loss(outcome, rate, times))
         yield from sorted(found, key=lambda loss: -loss.ratio)
+
+    def deviations(self, family: str, place: ReplayConditions, target: float) -> list[float]:
+        """Return by how much the stale rate differed from a target that was to be held, in each case, over the target.
+
+        Without cases in which so few requests are replayed that the target allows fewer than `LEAST_STALE` stale hits.
+        """
+        held = (one.held[target] for one in self.among(family, place.cache, place.known) if target in one.held)
+        return [rate / target - 1.0 for rate, cached in held if target * cached >= LEAST_STALE]
 
     def compared(self) -> int:
         """Return the number of comparisons with the best of the five."""

@@ -1,15 +1,16 @@
 """The replay of all policies in all cases, caches and histories, over several processes and resumable."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
+from bestbefore.policies.units import DAY_S
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.evaluation.case import Case, Known
-from bestbefore.replay.evaluation.compared import Compared
+from bestbefore.replay.evaluation.compared import Compared, in_detail
 from bestbefore.replay.evaluation.curves import Curve
 from bestbefore.replay.evaluation.kinds import KIND, kinds_of
 from bestbefore.replay.evaluation.offline_bound import OfflineBound
@@ -23,6 +24,8 @@ from bestbefore.replay.sweeps.parallel import parallel_map
 from bestbefore.replay.sweeps.progress import Bar, no_bar
 
 ORACLE = parse_spec("oracle")
+SETTLED_S = 2 * DAY_S
+"""How long after the test start a controlled stale rate is measured."""
 
 
 class Setting(NamedTuple):
@@ -48,6 +51,9 @@ class SettingResult:
     """The validations of the oracle, as a share of `cached`."""
     bounds: Mapping[float, float]
     """The offline bound at each stale rate, as a share of `cached`."""
+    held: Mapping[float, tuple[float, int]] = field(default_factory=dict)
+    """By target, the stale rate of the policy in detail with its price controlled, and the requests that found a copy,
+    both after `SETTLED_S`; empty where no price is controlled."""
     replayed: int = 0
     """The number of points that were not finished before."""
 
@@ -94,6 +100,10 @@ class Evaluation:
         with bar("compiling", len(one_each) * len(first)) as watch:
             for setting, policy in watch(iter(product(one_each.values(), first))):
                 Engines(setting.case.scenario(setting.cache, setting.known), compiles=True).obstacle(policy)
+            setting, subject = one_each.get(False), in_detail(self.policies)
+            controlled = None if subject is None else subject.controlled(self.stale_rates[0])
+            if setting is not None and controlled is not None:
+                Engines(setting.case.scenario(setting.cache, setting.known), compiles=True).prepare([controlled])
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +135,7 @@ class _Replaying:
 
         rows = {one.name: [rows_of(point.policy) for point in one.points] for one in self.evaluation.policies}
         oracle = rows_of(ORACLE)
+        held = self._held(setting, rows_of)
         bound = OfflineBound.of(scenario)
         cached = bound.cached or 1
         outcome = SettingResult(
@@ -137,9 +148,30 @@ class _Replaying:
             bound.cached,
             _number(oracle[0], "validations") / cached,
             {rate: bound.validations(rate * bound.cached) / cached for rate in self.evaluation.stale_rates},
+            held,
             len(new),
         )
         return identity, new, outcome
+
+
+    def _held(self, setting: Setting, rows_of: Callable[[Policy], Rows]) -> dict[float, tuple[float, int]]:
+        """Return what became of each target; only with observed histories, where the fast engine controls prices."""
+        subject = in_detail(self.evaluation.policies)
+        if subject is None or setting.known not in (Known.OBSERVED, Known.CHANGED):
+            return {}
+        case = setting.case
+        begun = replace(case, requests=case.requests.before(case.test_start_s + SETTLED_S))
+        engines = Engines(begun.scenario(setting.cache, setting.known), compiles=self.compiles)
+        held = {}
+        for target in self.evaluation.stale_rates:
+            policy = subject.controlled(target)
+            if policy is None:
+                return {}
+            first, whole = engines.replay(policy), rows_of(policy)[0]
+            cached = round(_number(whole, "cached")) - first.cached
+            if cached:
+                held[target] = (_number(whole, "stale_hits") - first.stale_hits) / cached, cached
+        return held
 
 
 def _curve_of(kind: str, points: Sequence[Rows]) -> Curve:

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+from bestbefore.policies.units import DAY_S
 from bestbefore.replay.evaluation import tables, targets
-from bestbefore.replay.evaluation.comparison import LEAST_VALIDATIONS, Comparison, ReplayConditions
+from bestbefore.replay.evaluation.comparison import LEAST_STALE, LEAST_VALIDATIONS, Comparison, ReplayConditions
 from bestbefore.replay.evaluation.curves import Spread
+from bestbefore.replay.evaluation.evaluation import SETTLED_S
 from bestbefore.replay.report.formatting import percent
 from bestbefore.replay.report.page import Page
 
@@ -44,6 +46,16 @@ def write(page: Page, compared: Comparison, made_from: str, spent: str) -> None:
             `{subject.name}`; a limit that is not reached on each trace is not kept."""
         )
         page.table(*targets.of_targets(compared, family), words=2, captioned=False)
+        held = targets.of_held(compared, family)
+        if held[1]:
+            page.section(f"Stale rates that are to be held: {family}")
+            page.text(
+                f"""The price of `{subject.name}` is controlled so that a target share of the requests that find a copy
+                are stale hits. Measured is that share after the first {SETTLED_S / DAY_S:g} days, as its difference
+                from the target over the target. A target is held if it is on each trace within {targets.HELD:.0%}.
+                Traces in which it allows fewer than {LEAST_STALE} stale hits are left out."""
+            )
+            page.table(*held, words=2, captioned=False)
         page.section(f"`{subject.name}` over the best of the five, `fixed`, the oracle and the offline bound: {family}")
         page.table(*tables.of_references(compared, family), words=2, captioned=False)
         page.section(f"`{subject.name}` by the kind of objects: {family}")

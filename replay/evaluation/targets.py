@@ -1,6 +1,7 @@
 """The limits that a policy must keep to be the default, compared with what it needs."""
 
 from collections.abc import Iterator, Mapping
+from statistics import median
 
 from bestbefore.replay.evaluation.case import Known
 from bestbefore.replay.evaluation.comparison import Comparison, ReplayConditions
@@ -15,6 +16,8 @@ CLIENT: Mapping[float, float] = {0.01: 1.03, 0.02: 1.03, 0.05: 0.95, 0.1: 0.95}
 """The same with a cache for each client."""
 OBSERVED = 1.05
 """The most validations with observed histories, over those with complete ones, with one shared cache."""
+HELD = 0.2
+"""The most by which the stale rate may differ from a target that is held, over the target."""
 FIRST_DAY = 1.0
 """The most stale hits on the first day, over those of `ttl` with as many validations."""
 
@@ -26,6 +29,20 @@ def of_targets(compared: Comparison, family: str) -> Table:
         for what, rate, most, found in _limits(compared, family)
     ]
     return ["condition", "stale hits", "at most", "measured", "kept"], rows
+
+
+def of_held(compared: Comparison, family: str) -> Table:
+    """Each stale rate that was to be held, with the deviations from it, and whether it was held on each trace."""
+    rows = []
+    for place in compared.places:
+        for rate in compared.stale_rates:
+            found = compared.deviations(family, place, rate)
+            if found:
+                within = sum(abs(one) <= HELD for one in found)
+                ends, of = f"{min(found):+.0%} to {max(found):+.0%}", len(found)
+                held = "yes" if within == of else "no"
+                rows.append([str(place), percent(rate), f"{median(found):+.0%}", ends, f"{within} of {of}", held])
+    return ["caches, histories", "target", "median", "all", f"within {HELD:.0%}", "held"], rows
 
 
 def kept(found: Spread | None, most: float) -> str:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.evaluation import evaluation
 from bestbefore.replay.evaluation.case import Known
 from bestbefore.replay.evaluation.compared import Compared
-from bestbefore.replay.evaluation.evaluation import Evaluation, Setting, SettingResult
+from bestbefore.replay.evaluation.evaluation import SETTLED_S, Evaluation, Setting, SettingResult
 from bestbefore.replay.simulate.plain_engine import replay
 from bestbefore.replay.simulate.scenario import Cache
 
@@ -43,3 +44,15 @@ def test_what_is_finished_is_not_replayed_again(tmp_path: Path, monkeypatch: pyt
 
 def test_several_processes_find_the_same() -> None:
     assert [one.curves for one in outcomes(jobs=2)] == [one.curves for one in outcomes()]
+
+
+def test_a_controlled_stale_rate_is_measured_after_two_days() -> None:
+    setting = Setting(case(), Cache.SHARED, Known.OBSERVED)
+    policies = [*POLICIES, Compared.of("ttl:price=1..4/2")]
+    found, complete = Evaluation(policies, [setting, setting._replace(known=Known.COMPLETE)], (0.1,)).outcomes(1)
+    begun = replace(setting.case, requests=setting.case.requests.before(setting.case.test_start_s + SETTLED_S))
+    policy = parse_spec("ttl:stale_rate=0.1")
+    whole, first = (replay(one.scenario(Cache.SHARED, Known.OBSERVED), policy) for one in (setting.case, begun))
+    cached = whole.cached - first.cached
+    assert complete.held == {}
+    assert found.held == {0.1: ((whole.stale_hits - first.stale_hits) / cached, cached)}
