@@ -152,15 +152,22 @@ class Group:
     def rate_per_s(self, t: float) -> float:
         """The geometric mean of the members' rates at t, updates per second; one a day where it is unknown.
 
-        The rate of a member is (updates + 0.5) / (time observed). Where members have different t_0, the mean of their
-        times is the arithmetic one, so that the cost does not depend on their number.
+        The rate of a member is (updates + 0.5) / (time observed).
         """
         if self.rates is not None:
             return self.rates.per_s()
         members, hours = self.members(t), self.member_hours(-math.inf, t)
         if self.levels is None or hours <= 0.0:
             return MemberRates().per_s()
-        return rate_of_levels_per_s(self.levels.at(t), members, hours)
+        levels, starts = self.levels.at(t), self.starts
+        known = bisect_right(starts.moments_s, t)
+        if known == 1:
+            return rate_of_levels_per_s(levels, members, hours)
+        log_observed = sum(
+            (starts.totals[i + 1] - starts.totals[i]) * math.log(max(t - starts.moments_s[i], LEAST_OBSERVED_S))
+            for i in range(known)
+        )
+        return math.exp((levels / NAT - log_observed) / members) * LEVEL_0
 
     def latest_s(self, after_s: float, until_s: float, most: int) -> list[float]:
         """The last `most` updates of all members in (after_s, until_s], descending."""

@@ -16,7 +16,7 @@ from bestbefore.policies.units import BINS
 from bestbefore.policies.validation.machinery.bounds import Rule, RuleWithFallback
 from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
 from bestbefore.policies.validation.machinery.policy import Formula
-from bestbefore.policies.validation.machinery.tolerance import Mass, Price
+from bestbefore.policies.validation.machinery.tolerance import Mass, Price, Share
 from bestbefore.replay.kernels import learning, observed, siblings, walk
 from bestbefore.replay.kernels.arrays import memories
 from bestbefore.replay.kernels.arrays.histories import PackedHistories
@@ -34,7 +34,7 @@ from bestbefore.replay.kernels.siblings import SiblingColumns
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 
-for named in (CompleteFeatures, ObservedFeatures, Rule, RuleWithFallback, Mass, Price, Controlled, Uncontrolled):
+for named in (CompleteFeatures, ObservedFeatures, Rule, RuleWithFallback, Share, Mass, Price, Controlled, Uncontrolled):
     make_methods_compilable(named)
 make_prefetch_compilable()
 for loop in (

@@ -20,6 +20,7 @@ from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
 from bestbefore.policies.validation.machinery.policy import ContactOutcome, Formula, verdict_of
 from bestbefore.policies.validation.machinery.ranges import check_range
+from bestbefore.policies.validation.machinery.tolerance import Mass, Price, Share
 from bestbefore.policies.validation.machinery.verdict import MAX_TTL, MIN_TTL, Decision, Verdict
 
 ENOUGH_UPDATES = 3
@@ -74,16 +75,16 @@ class RuleWithFallback(NamedTuple):
     """The number of the fallback rule that is tried first."""
     second: int
     """The number of the fallback rule that is tried second."""
-    alpha: float
-    """The alpha of the fallback `ttl`."""
-    theta: float
-    """The theta of the fallback `group`."""
+    quiet: Share | Price
+    """The tolerance of the fallback `ttl`."""
+    mass: Mass | Price
+    """The tolerance of the fallback `group`."""
     bootstrap_s: float
 
     def decide(self, features: Features) -> Decision:
         """Return the decision of the policy or its fallback, within the bounds."""
         if features.counted_updates() < ENOUGH_UPDATES:
-            decided = fallback_decision(features, self.first, self.second, self.alpha, self.theta, self.bootstrap_s)
+            decided = fallback_decision(features, self.first, self.second, self.quiet, self.mass, self.bootstrap_s)
         else:
             decided = self.own.decide(features)
         return bounded(decided, features.t, self.min_ttl_s, self.max_ttl_s)
@@ -193,6 +194,9 @@ class Bounded:
         # A rule that is named twice is tried once.
         rules = list({rule.number: rule for rule in reversed(self.fallback)}.values())[::-1]
         first, second, *_ = [*(rule.number for rule in rules), NO_RULE]
+        price: float | None = getattr(self.policy, "price", None)
+        if price is not None:
+            return RuleWithFallback(*rule, first, second, Price(price), Price(price), self.bootstrap_s)
         alpha = next((rule.alpha for rule in rules if isinstance(rule, LastUpdate)), 0.0)
         theta = next((rule.theta for rule in rules if isinstance(rule, GroupMember)), 0.0)
-        return RuleWithFallback(*rule, first, second, alpha, theta, self.bootstrap_s)
+        return RuleWithFallback(*rule, first, second, Share(alpha), Mass(theta), self.bootstrap_s)

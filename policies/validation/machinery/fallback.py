@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bestbefore.policies.models.intensity import first_passage_s
 from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.estimates import set_group_pattern
 from bestbefore.policies.validation.machinery.features import Features
+from bestbefore.policies.validation.machinery.tolerance import Mass, Price, Share
 from bestbefore.policies.validation.machinery.verdict import (
     BOOTSTRAP,
     FALLBACK_GROUP,
@@ -15,7 +15,6 @@ from bestbefore.policies.validation.machinery.verdict import (
     Decision,
     expires_by,
 )
-from bestbefore.policies.validation.rules.ttl import ttl_expiry_s
 
 GROUP_LEAST_UPDATES = 10
 """The least number of updates with which a group is used as a fallback for its members."""
@@ -55,20 +54,24 @@ type Fallback = LastUpdate | GroupMember
 
 
 def fallback_decision(
-    features: Features, first: int, second: int, alpha: float, theta: float, bootstrap_s: float
+    features: Features, first: int, second: int, quiet: Share | Price, mass: Mass | Price, bootstrap_s: float
 ) -> Decision:
-    """Decide by the first of two rules, given by number, that applies; if none does, expire after `bootstrap_s`."""
+    """Decide by the first of two rules, given by number, that applies; if none does, expire after `bootstrap_s`.
+
+    `quiet` is the tolerance of the rule `ttl`, `mass` that of the rule `group`.
+    """
     for number in (first, second):
         if number == LAST_UPDATE and not math.isnan(features.last_update_s()):
-            return expires_by(FALLBACK_TTL, ttl_expiry_s(features, alpha))
+            expiry_s = quiet.in_force(features).waning_passage_s(features, features.last_update_s())
+            return expires_by(FALLBACK_TTL, expiry_s)
         if number == GROUP_MEMBER:
-            expiry_s = member_expiry_s(features, theta)
+            expiry_s = member_expiry_s(features, mass)
             if not math.isnan(expiry_s):
                 return expires_by(FALLBACK_GROUP, expiry_s)
     return expires_by(BOOTSTRAP, features.t + bootstrap_s)
 
 
-def member_expiry_s(features: Features, theta: float) -> float:
+def member_expiry_s(features: Features, mass: Mass | Price) -> float:
     """Return the expiry of `GroupMember`; NaN where the group has too few updates."""
     group_updates = features.set_group_counts()
     if group_updates < GROUP_LEAST_UPDATES or features.group_since_s() >= features.t:
@@ -76,7 +79,8 @@ def member_expiry_s(features: Features, theta: float) -> float:
     set_group_pattern(features, group_updates)
     hours = (features.t - features.observed_since_s()) / HOUR_S
     own_per_hour = member_rate_per_hour(features.counted_updates(), hours, group_updates, features.member_hours())
-    return first_passage_s(features.by_bin.group_edges_s, features.by_bin.rates, features.t, theta / own_per_hour)
+    by_bin = features.by_bin
+    return mass.in_force(features).passage_s(features, by_bin.group_edges_s, by_bin.rates, own_per_hour)
 
 
 def member_rate_per_hour(updates: int, hours: float, group_updates: int, member_hours: float) -> float:

@@ -1,6 +1,7 @@
 """The tolerances of a policy, under which the mass of its hazard makes a copy expire: a mass, or a price.
 
-Both have the same methods. Compiled code selects them by class, so that a mass costs nothing for what a price needs.
+All have the same methods, as far as they are used. Compiled code selects them by class, so that a mass costs nothing
+for what a price needs.
 """
 
 import math
@@ -16,10 +17,27 @@ PRICE = 3.0
 """The price where none is given."""
 
 
+class Share(NamedTuple):
+    """The copy expires after a share of the time since the last update."""
+
+    alpha: float
+
+    def in_force(self, features: Features) -> "Share":  # noqa: ARG002
+        """The tolerance at a decision."""
+        return self
+
+    def waning_passage_s(self, features: Features, since_s: float) -> float:
+        """The expiry of an object that last changed at `since_s`."""
+        return features.t + self.alpha * (features.t - since_s)
+
+
 class Mass(NamedTuple):
     """The copy expires when theta updates are expected."""
 
     theta: float
+
+    def in_force(self, features: Features) -> "Mass":  # noqa: ARG002
+        return self
 
     def passage_s(
         self, features: Features, edges_s: Sequence[float], rates_per_hour: MutableSequence[float], scale: float
@@ -45,6 +63,10 @@ class Price(NamedTuple):
     """The copy expires when that costs least: a stale hit costs as much as `price` validations. See `models.price`."""
 
     price: float
+
+    def in_force(self, features: Features) -> "Price":
+        """That of the control of a stale rate, where there is one."""
+        return price_for(features, self.price)
 
     def passage_s(
         self, features: Features, edges_s: Sequence[float], rates_per_hour: MutableSequence[float], scale: float

@@ -105,3 +105,11 @@ def test_the_rate_is_one_a_day_where_none_is_known() -> None:
     assert Group.of_members([np.empty(0)], [50.0]).rate_per_s(50.0) == 1 / DAY
     rates = MemberRates(1, 0)
     assert Group.of_hours({}, {}, rates).rate_per_s(DAY) == rates.per_s()
+
+
+def test_members_with_other_starts_count_each_with_its_own_time() -> None:
+    """As the rates of a live group do."""
+    histories, starts = [np.array([DAY]), np.empty(0), np.array([5 * DAY, 6 * DAY])], [0.0, 4 * DAY, 4 * DAY]
+    t = 10 * DAY
+    expected = math.exp(np.mean([math.log((len(h) + 0.5) / (t - s)) for h, s in zip(histories, starts, strict=True)]))
+    assert Group.of_members(histories, starts).rate_per_s(t) == pytest.approx(expected, rel=1e-5)

@@ -10,6 +10,7 @@ from bestbefore.policies.validation.machinery.fallback import GROUP_MEMBER, LAST
 from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.spec import parse_spec
+from bestbefore.policies.validation.machinery.tolerance import Mass, Share
 from bestbefore.policies.validation.rules.indttl import IndTtl
 from bestbefore.policies.validation.table import POLICIES, forms_of
 from bestbefore.replay.kernels.rule import in_numbers, looks_at_counts, looks_at_groups, parameters_of, rule_of
@@ -37,7 +38,7 @@ def test_bounds_and_fallback_are_parts_of_the_rule() -> None:
     rule = rule_of(parse_spec("indttl:theta=0.3,max_ttl=1h,fallback=group+ttl,history_window=2d"))
     assert isinstance(rule, RuleWithFallback)
     assert (rule.own, rule.max_ttl_s, rule.history_window_s) == (IndTtl(0.3), 3600.0, 172800.0)
-    assert (rule.first, rule.second, rule.theta, rule.alpha) == (GROUP_MEMBER, LAST_UPDATE, 0.3, 0.1)
+    assert (rule.first, rule.second, rule.mass, rule.quiet) == (GROUP_MEMBER, LAST_UPDATE, Mass(0.3), Share(0.1))
     assert rule.least_exposure_h == 1.0
 
 
@@ -52,7 +53,7 @@ def test_a_policy_that_never_falls_back_does_not() -> None:
 def test_a_fallback_named_again_is_one() -> None:
     rule = Bounded(IndTtl(), fallback=(LastUpdate(0.1),) * 3).rule
     assert isinstance(rule, RuleWithFallback)
-    assert (rule.first, rule.second, rule.alpha) == (LAST_UPDATE, NO_RULE, 0.1)
+    assert (rule.first, rule.second, rule.quiet) == (LAST_UPDATE, NO_RULE, Share(0.1))
     assert looks_at_counts(rule)
     assert not looks_at_groups(rule)
 

@@ -8,6 +8,8 @@ from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.machinery.fallback import NO_RULE, GroupMember, LastUpdate, fallback_decision
 from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
 from bestbefore.policies.validation.machinery.policy import verdict_of
+from bestbefore.policies.validation.machinery.spec import parse_spec
+from bestbefore.policies.validation.machinery.tolerance import Mass, Share
 from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
 from bestbefore.policies.validation.rules.ttl import Ttl
 
@@ -27,7 +29,7 @@ def verdict_by(
     """By this rule alone; None where it does not apply. The guard against hardly observed hours is off."""
     number, alpha, theta = rule.number, getattr(rule, "alpha", 0.0), getattr(rule, "theta", 0.0)
     known = HistoryFeatures(history, group, t, window_s=window_s)
-    decided = fallback_decision(known, number, NO_RULE, alpha, theta, 1.0)
+    decided = fallback_decision(known, number, NO_RULE, Share(alpha), Mass(theta), 1.0)
     verdict = verdict_of(Ttl(), decided)
     return None if verdict.reason is Reason.BOOTSTRAP else verdict
 
@@ -83,3 +85,18 @@ def test_a_group_with_fewer_than_ten_updates_says_nothing(group: Group | None) -
 def test_a_group_observed_since_this_moment_says_nothing() -> None:
     group = Group.of_updates(np.full(10, T), [T])
     assert verdict_by(GroupMember(0.5), History.of([], T), group, T) is None
+
+
+def test_under_a_price_the_rules_have_the_same_price() -> None:
+    """As the policies do; a controlled price is that of the rules too."""
+    quiet, member = History.of([T - 4 * HOUR], T - 5 * HOUR), History.of([], T - 5 * HOUR)
+    for price in (1.0, 10.0):
+        bounded = parse_spec(f"indhist:price={price},fallback=ttl+group")
+        by_ttl = bounded.verdict(quiet, group_with(20), T)
+        assert by_ttl == Verdict(parse_spec(f"ttl:price={price}").verdict(quiet, None, T).expiry_s, Reason.FALLBACK_TTL)
+        assert bounded.verdict(member, group_with(20), T).reason is Reason.FALLBACK_GROUP
+        controlled = parse_spec("indhist:stale_rate=0.05,fallback=ttl+group,max_ttl=1d")
+        for history in (quiet, member):
+            priced = parse_spec(f"indhist:price={price},fallback=ttl+group,max_ttl=1d")
+            expected = priced.verdict(history, group_with(20), T)
+            assert controlled.verdict(history, group_with(20), T, price=price) == expected
