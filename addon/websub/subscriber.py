@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 TICK_S = 1.0
 DEMAND_S = 60.0
-"""How often the demand is read, besides a second after an object has declared a hub. All in real seconds."""
+"""How often the demand is read; more often after an object has declared a hub. Both in real seconds."""
 REQUEST_S = 30.0
 """How long a hub may take to answer, in real seconds."""
 CONCURRENT = 4
@@ -47,8 +47,8 @@ class WebSubSubscriber(Companion):
         self._running: asyncio.Task[None] | None = None
         self._wanted: Mapping[str, tuple[str, ...]] = {}
         """The objects in demand or watched, with the private ranges from which they were requested."""
-        self._has_news = False
-        """Whether an object has declared a hub since the demand was read."""
+        self._wait_s = TICK_S
+        """How long after a reading of the demand the next follows; it doubles after an object has declared a hub."""
         self._asking: dict[str, asyncio.Task[None]] = {}
         """The requests under way, by the host of the hub."""
 
@@ -123,7 +123,7 @@ class WebSubSubscriber(Companion):
 
     def _declared(self, url: str, found: DeclaredHub) -> None:
         if self._subscriptions is not None:
-            self._has_news = self._subscriptions.declared(url, found) or self._has_news
+            self._wait_s = TICK_S if self._subscriptions.declared(url, found) else self._wait_s
 
     def _forget(self, matches: Callable[[str], bool]) -> None:
         """Remove subscriptions; hubs find out by the next push, which has no callback any more."""
@@ -138,8 +138,8 @@ class WebSubSubscriber(Companion):
         while True:
             try:
                 now_s, mono_s = self._service.clock.now(), self._service.clock.monotonic()
-                if mono_s - read_s >= (TICK_S if self._has_news else DEMAND_S):
-                    self._has_news = False
+                if mono_s - read_s >= self._wait_s:
+                    self._wait_s = min(2.0 * self._wait_s, DEMAND_S)
                     self._wanted, read_s = await self._read_wanted(known), mono_s
                 for one in known:
                     self._attend(one, now_s)

@@ -183,9 +183,14 @@ def test_a_push_of_a_hub_is_an_update_and_a_changed_one_is_not(
 
     proxy.has_written()
     proxy.stop()
+    with config.open("a") as file:
+        file.write("[prefetch]\nenabled = true\nrobots = false\nper_host_interval = 0\n")
     proxy = start_proxy("--config", str(config), state=tmp_path / "state")
+    wait_for(lambda: proxy.metric("bestbefore_prefetch_objects") == 1.0)
     pages.put("/feed", "3", Link=links)
+    contacts = len(pages.asked)
     assert push(b"3", b"3") == 202, "it survives a restart"
+    wait_for(lambda: len(pages.asked) > contacts)  # no client has asked for it
     assert proxy.get(feed).body == b"3"
     assert proxy.metric('bestbefore_websub_total{result="signed"}') == 1.0
     denial = {"hub.mode": "denied", "hub.topic": feed, "hub.reason": "over"}
