@@ -1,7 +1,8 @@
 """`bestbefore plan`: plan the number, times and slots of contacts with objects within a budget."""
 
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,8 +18,10 @@ from bestbefore.replay.commands.file_option import file_option
 from bestbefore.replay.commands.messages import say, warn
 from bestbefore.replay.commands.number_option import is_positive, number
 from bestbefore.replay.commands.progress import bar, open_watched, spinner
+from bestbefore.replay.planning.continuing import rest_of
 from bestbefore.replay.planning.drawing import drawing
 from bestbefore.replay.planning.inputs.closed_file import ClosedTime, read_closed
+from bestbefore.replay.planning.inputs.made_file import MadeContact, read_made
 from bestbefore.replay.planning.inputs.object_file import read_objects
 from bestbefore.replay.planning.inputs.trace_objects import learnt
 from bestbefore.replay.planning.moments import Moments, Punctuality, crawls_of
@@ -82,6 +85,13 @@ def _slots(_ctx: click.Context, _param: click.Parameter, value: str | None) -> l
 @click.option("--clusters", type=click.IntRange(min=1), metavar="K",
               help="With --updates and --discrete: hours of the day by K k-means clusters of objects instead of one "
               "common pattern.")
+@file_option("--made", "made_path",
+             "With --discrete: continue a plan after these contacts: CSV file with the columns id,start_s (seconds of "
+             "the period; negative: before it), as the file of slots. Times are then counted from --now.")
+@click.option("--now", "now_s", metavar="DURATION",
+              callback=number("a duration of 0 or more", lambda value: 0.0 <= value < math.inf, parse_duration),
+              help="With --made: how much of the period has passed: seconds, or a number with s, m, h or d.  "
+              "[default: up to the last contact made]")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON instead of a summary.")
 @click.option("--out", "out_path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write the plan to this file (.csv or .json), and a chart beside it (.svg).")
@@ -98,6 +108,8 @@ def command(
     closed_path: Path | None,
     longest_s: float | None,
     clusters: int | None,
+    made_path: Path | None,
+    now_s: float | None,
     out_path: Path | None,
     *,
     discrete: bool,
@@ -109,17 +121,23 @@ def command(
     proxy instead: see `bestbefore plan --live --help`.
     """
     _refuse_what_does_not_fit(discrete=discrete, boundary=boundary, crawlers=crawlers, slots=slots, out_path=out_path)
-    if closed_path is not None and slots is None:
-        raise InputError("--closed needs --crawlers and --slots")
-    if clusters is not None and (updates_path is None or not discrete or longest_s is not None):
-        raise InputError("--clusters needs --updates and --discrete, and no --longest-delay")
+    _refuse_lone_options({
+        "--closed needs --crawlers and --slots": closed_path is not None and slots is None,
+        "--clusters needs --updates and --discrete, and no --longest-delay":
+            clusters is not None and (updates_path is None or not discrete or longest_s is not None),
+        "--now needs --made": now_s is not None and made_path is None,
+        "--made needs --discrete, and no --longest-delay or --clusters":
+            made_path is not None and (not discrete or longest_s is not None or clusters is not None),
+    })
     aim = Aim(objective, budget, period_s, discrete, "interval" if boundary == "interval" else "periodic")
     try:
-        objects, source = _objects(objects_path, updates_path, aim, with_beats=longest_s is None)
+        with_laws = aim.discrete and aim.objective == "freshness" and made_path is None
+        objects, source = _objects(objects_path, updates_path, aim, with_laws=with_laws, with_beats=longest_s is None)
         if requests_path is not None:
             objects = _weighted(objects, requests_path)
         with spinner("planning"):
-            plan = _plan(objects, aim, source, longest_s)
+            made = None if made_path is None else read_made(made_path)
+            plan = _plan(objects, aim, source, longest_s, made, now_s)
             plan.mean(objective)
         moments, punctuality, in_slots = None, None, None
         if out_path is not None or slots is not None or (plan.objects.hourly is not None and not as_json):
@@ -158,8 +176,15 @@ def _refuse_what_does_not_fit(
         raise InputError(f"--out {out_path}: expected a name that ends in {' or '.join(OUT_FORMATS)}")
 
 
+def _refuse_lone_options(problems: Mapping[str, bool]) -> None:
+    """Raise an InputError for the first problem that there is."""
+    for problem, there in problems.items():
+        if there:
+            raise InputError(problem)
+
+
 def _objects(
-    objects_path: Path | None, updates_path: Path | None, aim: Aim, *, with_beats: bool
+    objects_path: Path | None, updates_path: Path | None, aim: Aim, *, with_laws: bool, with_beats: bool
 ) -> tuple[PlannedObjects, Path]:
     """Return the objects of the plan and their file. Raises TraceError and ValueError."""
     if objects_path is not None and updates_path is None:
@@ -170,7 +195,6 @@ def _objects(
         updates = read_updates(updates_path, warn)
     if not len(updates):
         raise TraceError(f"{updates_path}: no update, expected some that show how often objects change")
-    with_laws = aim.discrete and aim.objective == "freshness"
     objects = learnt(updates, aim.period_s, with_laws=with_laws, with_beats=with_beats, bar=bar)
     first, last = utc(float(updates.times_s[0])), utc(float(updates.times_s[-1]))
     say(
@@ -190,8 +214,17 @@ def _weighted(objects: PlannedObjects, requests_path: Path) -> PlannedObjects:
         raise TraceError(f"{requests_path}: {error}") from None
 
 
-def _plan(objects: PlannedObjects, aim: Aim, source: Path, longest_s: float | None) -> ContactPlan:
+def _plan(
+    objects: PlannedObjects,
+    aim: Aim,
+    source: Path,
+    longest_s: float | None,
+    made: Sequence[MadeContact] | None,
+    now_s: float | None,
+) -> ContactPlan:
     try:
+        if made is not None:
+            objects, aim = rest_of(objects, aim, made, now_s)
         if longest_s is not None:
             objects = objects.contacted_within(longest_s / aim.period_s, aim.boundary, discrete=aim.discrete)
         return best_plan(objects, aim)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.models.patterns import clusters, most_likely_cluster, profiles
+from bestbefore.policies.prefetch.discrete.continued import first_interval
 from bestbefore.policies.prefetch.timing.exact import retrieval_points_of_all
 from bestbefore.policies.prefetch.timing.points import Intensity, expected_delay
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates, optimal_crawls
@@ -91,6 +92,15 @@ def evenly(visits: NDArray[np.int64], period_s: float, boundary: Boundary) -> Cr
     return Crawls(rows, (number + earlier) / parts[rows] * period_s, np.zeros(rows.size, dtype=np.bool_))
 
 
+def following(visits: NDArray[np.int64], since: FloatArray, period_s: float) -> Crawls:
+    """Return the contacts of the rest of a period at the best times after those made `since` (n,) before it."""
+    rows = np.repeat(np.arange(visits.size), visits)
+    number = np.arange(rows.size) - np.repeat(np.cumsum(visits) - visits, visits)
+    first = (first_interval(since, visits.astype(np.float64)) - since)[rows]
+    at_s = (first + number * (1.0 - first) / visits[rows]) * period_s
+    return Crawls(rows, at_s, np.zeros(rows.size, dtype=np.bool_))
+
+
 def crawls_of(plan: ContactPlan, bar: Bar = no_bar, clustered: int | None = None) -> tuple[Crawls, Punctuality | None]:
     """The contacts of a discrete plan, and their mean delays if daily patterns are used.
 
@@ -100,6 +110,8 @@ def crawls_of(plan: ContactPlan, bar: Bar = no_bar, clustered: int | None = None
     """
     aim, objects = plan.aim, plan.objects
     visits = plan.contacts.astype(np.int64)
+    if objects.since is not None:
+        return following(visits, objects.since, aim.period_s), None
     crawls = evenly(visits, aim.period_s, aim.boundary)
     starts = np.concatenate(([0], np.cumsum(visits)))
     for row, law in objects.laws.items():

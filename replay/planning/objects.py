@@ -41,6 +41,8 @@ class PlannedObjects:
     """(n,) the line number of each object in its file."""
     requests: FloatArray | None = None
     """(n,) how often each object was requested, by which its weight was multiplied; None: it was not."""
+    since: FloatArray | None = None
+    """(n,) the time from the last contact to the start of the plan, in periods, if this is the rest of another plan."""
 
     def __len__(self) -> int:
         return len(self.rates)

@@ -10,6 +10,7 @@ from bestbefore.policies.prefetch.allocation.bounded import within_bounds
 from bestbefore.policies.prefetch.allocation.objectives import weighted_mean
 from bestbefore.policies.prefetch.checked import IntArray, RowError, checked_bounds
 from bestbefore.policies.prefetch.discrete.best import UNBOUNDED, best_visits
+from bestbefore.policies.prefetch.discrete.continued import COSTS, ContinuedGains, cost_of_rest
 from bestbefore.policies.prefetch.discrete.gains import Gains, PoissonGains
 from bestbefore.policies.prefetch.discrete.law_visits import best_visits_of_laws
 from bestbefore.policies.prefetch.discrete.waiting_gains import WaitingGains
@@ -47,7 +48,11 @@ class ContactPlan:
 
     def values(self, measure: str) -> FloatArray:
         """(n,) the expected value of each object by this measure; ages and delays in periods."""
-        return MEASURES[measure](self.objects, self.contacts, self.aim.boundary)
+        objects = self.objects
+        if objects.since is None:
+            return MEASURES[measure](objects, self.contacts, self.aim.boundary)
+        cost = cost_of_rest(COSTS[measure], objects.rates, objects.since, self.contacts)
+        return 1.0 - cost if measure == "freshness" else cost
 
     def mean(self, measure: str) -> float:
         """sum(w m) / sum(w). Raises ValueError if no object has a weight above 0."""
@@ -121,6 +126,9 @@ def _visits(objects: PlannedObjects, aim: Aim) -> IntArray:
     minimum, maximum = objects.bounds()
     least, most = checked_bounds(minimum, np.minimum(maximum, UNBOUNDED), len(objects))
     budget = int(aim.budget)
+    if objects.since is not None:
+        rest = ContinuedGains(aim.objective, objects.rates, objects.weights, objects.since)
+        return best_visits(rest, budget, least, most)
     if aim.objective == "freshness":
         return _freshest_visits(objects, budget, aim.boundary, least, most)
     make = WaitingGains.of_age if aim.objective == "age" else WaitingGains.of_delay

@@ -52,6 +52,8 @@ def _heading(plan: ContactPlan) -> list[str]:
     spent = float(plan.contacts.sum())
     unused = f", of which {aim.budget - spent:,.6g} would gain nothing" if spent < aim.budget * (1.0 - 1e-6) else ""
     whole = f" in whole numbers, boundary {aim.boundary}" if aim.discrete else ""
+    if objects.since is not None:
+        whole = " in whole numbers, after the contacts made"
     return [
         f"{counted(len(objects), 'object')} with {objects.rates.sum():,.6g} updates per {period}; "
         f"{aim.budget:,.6g} contacts per {period}{unused}; planned for {aim.objective}{whole}"
@@ -166,7 +168,7 @@ def _given_up(plan: ContactPlan) -> list[str]:
 
 def _without_contacts(plan: ContactPlan) -> FloatArray:
     """(n,) the freshness of each object without contacts."""
-    if plan.aim.boundary == "periodic":
+    if plan.objects.since is None and plan.aim.boundary == "periodic":
         return np.zeros(len(plan.objects))
     return objectives.freshness(plan.objects.rates, np.ones(len(plan.objects)))
 

@@ -136,6 +136,19 @@ def test_a_longest_delay_is_kept(capsys: Capture) -> None:
     assert "the budget is 10 visits, but the least numbers of visits add up to 15" in capsys.readouterr().err
 
 
+def test_a_plan_is_continued_after_the_contacts_made(folder: Path, capsys: Capture) -> None:
+    """Of 10 contacts 3 are made by 6 h: 7 are left for 18 h, the first at once with what waits longest."""
+    (folder / "m.csv").write_text("id,start_s\ne1,0\ne2,3600\ne1,21600\ne4,-9\n")
+    assert plan("--discrete", "--made", "m.csv", "--out", "p.csv", budget="10") == 0
+    assert "7 contacts per 18h; planned for freshness in whole numbers, after the contacts made" in (
+        capsys.readouterr().out
+    )
+    rows = {row["id"]: row for row in csv.DictReader(Path("p.csv").read_text().splitlines())}
+    assert sum(int(row["visits"]) for row in rows.values()) == 7
+    assert float(rows["e3"]["first_s"]) == 0.0
+    assert float(rows["e2"]["first_s"]) > 0.0
+
+
 def test_hours_are_learnt_by_clusters(capsys: Capture) -> None:
     days = ("--discrete", "--out", "p.csv")
     trace = {"source": "--updates=u.csv", "objective": "delay", "budget": "100"}
@@ -208,6 +221,8 @@ def test_bad_input_is_one_line_and_writes_nothing(folder: Path, text: str, wrong
     (["--crawlers", "2", "--slots", "2,3,4", "--discrete"], "--slots 2,3,4: expected one number, or 2"),
     (["--crawlers", "2", "--slots", "0", "--discrete"], "--slots 0: expected a whole number from 1"),
     (["--closed", "c.csv"], "--closed needs --crawlers and --slots"),
+    (["--now", "1h"], "--now needs --made"),
+    (["--made", "m.csv"], "--made needs --discrete"),
     (["--clusters", "3", "--discrete"], "--clusters needs --updates and --discrete"),
     (["--longest-delay", "0"], "--longest-delay 0: expected a duration of more than 0"),
     (["--out", "p.txt"], "--out p.txt: expected a name that ends in .csv or .json"),
