@@ -114,11 +114,11 @@ def _statements_left(page: Page, curves: Mapping[str, Curves]) -> None:
     )
     page.table(("statement", *curves), list(zip(statements, *(held(each) for each in curves.values()), strict=True)))
     page.text(
-        """That both heuristics do better without weights, so that uniform is the best of them, **we do not find**. With
-        independent weights the weighted ones are better, whatever the standard deviation (.3 to 1000 tried). The
-        finding for proportional needs weights that rise with the rates, that for uniform weights that fall with them;
-        the paper speaks of "the correlation of the weights and the update frequencies" without saying what it was. That
-        uniform does better than proportional, and what it says of the optimum, is as printed."""
+        """That both heuristics do better without weights, so that uniform is the best of them, is not so with these
+        assumptions: with independent weights the weighted ones are better, whatever the standard deviation (.3 to 1000
+        tried). The finding for proportional needs weights that rise with the rates, that for uniform weights that fall
+        with them, or pages that are stale if they are not crawled (next section). The paper speaks of "the correlation
+        of the weights and the update frequencies" without saying what it was."""
     )
 
 

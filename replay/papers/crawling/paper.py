@@ -1,6 +1,6 @@
 """The page of the paper."""
 
-from bestbefore.replay.papers.crawling import embarrassment, heavy_tail, mixtures, slots
+from bestbefore.replay.papers.crawling import embarrassment, heavy_tail, mixtures, slots, uncrawled
 from bestbefore.replay.papers.crawling.pages import PAGES
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.report.page import Page
@@ -17,7 +17,7 @@ def write(work: Work, page: Page) -> None:
         day at whose beginning all copies are current (equation 14), crawls divided exactly
         (`policies/prefetch/discrete/best.py`). Proportional and uniform numbers are rounded so that they add up."""
     )
-    sections = (embarrassment.write, mixtures.write, heavy_tail.write, slots.write)
+    sections = (embarrassment.write, uncrawled.write, mixtures.write, heavy_tail.write, slots.write)
     with work.bar("crawling", len(sections)) as watch:
         for _, write_section in watch(enumerate(sections)):
             write_section(page)

@@ -85,18 +85,24 @@ class Recurrent:
 
     points_s: Sequence[FloatArray]
     """The points of each feed, ascending in [0, period); empty: never retrieved."""
-    period_s: float
+    period_s: float | FloatArray
+    """The period of all feeds, or (F,) of each."""
 
     def delays_s(self, postings: Postings) -> FloatArray:
-        clock = postings.times_s % self.period_s
-        following = np.array([points[0] + self.period_s if points.size else np.inf for points in self.points_s])
-        return _waiting_s(clock, postings.feeds, self.points_s, following)
+        periods = self._periods_s
+        clock = postings.times_s % periods[postings.feeds]
+        first = np.array([points[0] if points.size else np.inf for points in self.points_s])
+        return _waiting_s(clock, postings.feeds, self.points_s, first + periods)
 
     def retrievals(self, start_s: float, end_s: float) -> IntArray:
         return np.array([
-            int(np.sum(np.ceil((end_s - points) / self.period_s) - np.ceil((start_s - points) / self.period_s)))
-            for points in self.points_s
+            int(np.sum(np.ceil((end_s - points) / period) - np.ceil((start_s - points) / period)))
+            for points, period in zip(self.points_s, self._periods_s.tolist(), strict=True)
         ])
+
+    @property
+    def _periods_s(self) -> FloatArray:
+        return np.broadcast_to(np.asarray(self.period_s, dtype=np.float64), (len(self.points_s),))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,13 +6,14 @@ from functools import partial
 from bestbefore.replay.papers.feeds import online
 from bestbefore.replay.papers.feeds.learnt_rates import LearntRates
 from bestbefore.replay.papers.feeds.polling import Measured, Schedules
-from bestbefore.replay.papers.feeds.strategies import both, divided, papers_points, timed, uniform
+from bestbefore.replay.papers.feeds.strategies import both, both_with_gaps, divided, papers_points, timed, uniform
 from bestbefore.replay.papers.work import Work
 
 BUDGETS = (1, 2, 4, 8)
 """The mean numbers of retrievals of a feed per day."""
 
 UNIFORM, TIMING, ALLOCATION, BOTH = "uniform", "timing only", "allocation only", "both"
+GAPS = "both, gaps of whole days"
 PLANNED, ONLINE = "ours, planned", "ours, online"
 PAPERS = (UNIFORM, TIMING, ALLOCATION, BOTH)
 
@@ -21,6 +22,7 @@ STRATEGIES: Mapping[str, Callable[[LearntRates, int], Schedules]] = {
     TIMING: lambda learnt, per_day: timed(learnt.nearest, per_day, papers_points),
     ALLOCATION: lambda learnt, per_day: divided(learnt.rates, None, per_day),
     BOTH: lambda learnt, per_day: both(learnt.rates, learnt.nearest, None, per_day, papers_points),
+    GAPS: lambda learnt, per_day: both_with_gaps(learnt.rates, learnt.nearest, None, per_day, papers_points),
     "both, exact points": lambda learnt, per_day: both(learnt.rates, learnt.nearest, None, per_day),
     "and patterns drawn to clusters": lambda learnt, per_day: both(learnt.rates, learnt.drawn, None, per_day),
     PLANNED: lambda learnt, per_day: both(learnt.rates_to_come, learnt.drawn, None, per_day),

@@ -1,8 +1,11 @@
 """The four strategies of the paper: uniform, timing only, allocation only, and both.
 
 The paper does not say how feeds with less than one retrieval a day are timed. Its largest delays, 9,120 and 10,073
-minutes, are just below a week. So here a plan with both lasts a week: each feed has a whole number of visits in it, one
-or more, spread over its days, and each day has the best points for its number of visits.
+minutes, are just below a week. So here are two plans with both:
+
+- `both` lasts a week: each feed has a whole number of visits in it, one or more, spread over its days, and each day has
+  the best points for its number of visits;
+- `both_with_gaps` has a whole number of retrievals each day, at the best points, or one every so many whole days.
 """
 
 import numpy as np
@@ -56,6 +59,43 @@ def both(
 ) -> Recurrent:
     """Strategy 4, both: theorem 1 in whole visits a week, at the best points of each day."""
     return weekly(whole_visits(rates, weights, round(per_day * WEEK_DAYS * rates.size)), profiles, points)
+
+
+def both_with_gaps(
+    rates: FloatArray,
+    profiles: FloatArray,
+    weights: FloatArray | None,
+    per_day: float,
+    points: Points = retrieval_points,
+) -> Recurrent:
+    """Strategy 4 with theorem 1 in whole retrievals a day, or whole days between two, at the best points of a day."""
+    numbers = numbers_and_gaps(rates, weights, per_day * rates.size)
+    daily = np.where(numbers > 0.0, np.maximum(numbers, 1.0), 0.0).astype(np.intp)
+    hours = retrieval_points_of_all(profiles, daily, points)
+    with np.errstate(divide="ignore"):
+        gaps = np.where(numbers > 0.0, np.rint(1.0 / np.minimum(numbers, 1.0)), 1.0)
+    first = np.floor(gaps * (np.arange(1, rates.size + 1) * GOLDEN % 1.0))
+    plans = [(own + day * BINS) * HOUR_S for own, day in zip(hours, first.tolist(), strict=True)]
+    return Recurrent(plans, gaps * DAY_S)
+
+
+def numbers_and_gaps(rates: FloatArray, weights: FloatArray | None, budget: float) -> FloatArray:
+    """(F,) retrievals a day, whole or one over a whole number of days, close to theorem 1; at most `budget` in all.
+
+    The frequencies of theorem 1 are rounded after a factor common to all, the largest that keeps the budget.
+    """
+    exact = continuous.delay(rates, weights, budget)
+
+    def rounded(factor: float) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            often, seldom = exact * factor, 1.0 / np.rint(1.0 / np.minimum(exact * factor, 1.0))
+        return np.where(often < 1.0, seldom, np.rint(often))
+
+    low, high = 0.5, 2.0
+    for _ in range(50):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if rounded(middle).sum() <= budget else (low, middle)
+    return rounded(low)
 
 
 def whole_visits(rates: FloatArray, weights: FloatArray | None, budget: int) -> IntArray:

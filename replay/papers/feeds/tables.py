@@ -13,6 +13,7 @@ from bestbefore.replay.papers.feeds.runs import (
     ALLOCATION,
     BOTH,
     BUDGETS,
+    GAPS,
     ONLINE,
     PAPERS,
     PLANNED,
@@ -32,6 +33,7 @@ PRINTED = {
     TIMING: ("581", "1440", "405"),
     ALLOCATION: ("433", "9120", "542"),
     BOTH: ("395", "10073", "560"),
+    GAPS: ("395", "10073", "560"),
 }
 """Table 1: mean, maximum and standard deviation of the delay, in minutes, by strategy."""
 EXACT_BOTH = "both, exact points"
@@ -67,7 +69,7 @@ def write(page: Page, sets: Mapping[str, LearntRates], found: Found) -> list[Cla
     _write_table_1(page, sets, found)
     _write_figure_13(page, found)
     _write_all(page, found)
-    like = {name: found[LIKE_PAPER_NAME, name, 1].mean_s for name in (*PAPERS, PLANNED, ONLINE)}
+    like = {name: found[LIKE_PAPER_NAME, name, 1].mean_s for name in (*PAPERS, GAPS, PLANNED, ONLINE)}
     everything = {name: found[ALL, strategy, 1].mean_s for name, strategy in SOLVED.items()}
     claims = []
     for name in PAPERS[1:]:
@@ -77,23 +79,26 @@ def write(page: Page, sets: Mapping[str, LearntRates], found: Found) -> list[Cla
             "Table 1", f"{name} has {printed:.2f} of the delay of uniform",
             f"{ratios[0]:.2f} like the paper, {ratios[1]:.2f} all", verdict(*(ratio < 1.0 for ratio in ratios)),
         ))
-    shares = {name: like[name] / like[ALLOCATION] for name in (BOTH, PLANNED)}
+    shares = {name: like[name] / like[ALLOCATION] for name in (BOTH, GAPS, PLANNED)}
     claims.append(Claim(
         "Table 1", f"{BOTH} has {395 / 433:.2f} of the delay of {ALLOCATION}",
-        f"{shares[BOTH]:.2f}; ours, planned {shares[PLANNED]:.2f}", verdict(shares[BOTH] < 1.0),
+        f"{shares[GAPS]:.2f} with gaps of whole days, {shares[BOTH]:.2f} with one a week or more; ours, planned "
+        f"{shares[PLANNED]:.2f}",
+        verdict(shares[GAPS] < 1.0, shares[BOTH] < 1.0),
     ))
     return claims
 
 
 def _write_table_1(page: Page, sets: Mapping[str, LearntRates], found: Found) -> None:
     page.section("Table 1: the delay at one retrieval a day of a feed")
-    like = {name: found[LIKE_PAPER_NAME, name, 1] for name in (*PAPERS, PLANNED, ONLINE)}
+    like = {name: found[LIKE_PAPER_NAME, name, 1] for name in (*PAPERS, GAPS, PLANNED, ONLINE)}
     page.text(
         """Feeds like the paper's; delays in minutes, first the paper's, then ours. `Of uniform` is the mean over that
         of uniform. The strategies as the paper describes them: rates are the mean of the two weeks, patterns the
         centroids of twelve clusters, points by iterative refinement on half hours. Assumed: a feed without postings in
         the two weeks counts as half a posting; evenly spaced retrievals have phases spread over the feeds; `both` is a
-        plan for a week with one retrieval or more of each feed (the printed maxima are just below a week)."""
+        plan for a week with one retrieval or more of each feed (the printed maxima are just below a week), and `both,
+        gaps of whole days` retrieves a feed a whole number of times a day, or every so many whole days."""
     )
     rows = []
     for name, one in like.items():
@@ -106,17 +111,21 @@ def _write_table_1(page: Page, sets: Mapping[str, LearntRates], found: Found) ->
         ))
     page.table(("strategy", "mean, printed", "ours", "of uniform, printed", "ours", "max, printed", "ours",
                 "deviation, printed", "ours", "mean of feeds, ours"), rows)
+    shares = {name: like[name].mean_s / like[ALLOCATION].mean_s for name in (BOTH, GAPS)}
     at_once = [found_at / 60.0 for found_at in _uniform_at_each_hour(sets[LIKE_PAPER_NAME])]
     page.text(
         f"""Why ours differ. *Uniform*: with phases spread evenly a posting waits half a day on average, 720 minutes;
         ours is near that. If all feeds were retrieved at the same time of day, it would be {min(at_once):.0f} to
-        {max(at_once):.0f} minutes, depending on the hour; the printed 645 lies in this range. *Allocation* gains more
-        and *both* is worse than allocation alone at one a day, because our feeds are not steady (below): one that was
-        silent for two weeks and then posts a hundred times waits for the one retrieval a week that was left to it, and
-        such postings make up much of the mean. At more retrievals it is the patterns: those of feeds that post little
-        are the hours of single postings. *Ours, planned* takes as the rate of a feed what in the second week followed
-        such a first week, and smooths patterns towards clusters of feeds that post daily; *ours, online* continues to
-        learn after each retrieval, and retrieves the feeds with the largest index
+        {max(at_once):.0f} minutes, depending on the hour; the printed 645 lies in this range. *Both* depends on how
+        feeds with less than one retrieval a day are timed, which the paper does not say: it has
+        {shares[BOTH]:.2f} of the delay of allocation only if each feed has one retrieval a week or more, and
+        {shares[GAPS]:.2f} if a feed is retrieved every so many whole days, as often as theorem 1 says (printed:
+        {395 / 433:.2f}). Whole visits a week leave the rarest feeds with one where theorem 1 gives them more: the
+        largest delay is {like[BOTH].max_s / DAY_S:.1f} days in the weekly plan and {like[GAPS].max_s / DAY_S:.1f} with
+        gaps of whole days. Patterns of feeds that post little mislead, as they are the hours of single postings.
+        *Ours, planned* is the weekly plan for other rates and patterns: the rate of a feed is what in the second week
+        followed such a first week, and patterns are smoothed towards clusters of feeds that post daily. *Ours, online*
+        continues to learn after each retrieval, and retrieves the feeds with the largest index
         (`policies/prefetch/online/delay.py`). A mean over feeds, each of which counts once, is made longer by any
         allocation that favours busy feeds: it minimises the mean over postings."""
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bestbefore.replay.papers.crawling import embarrassment, heavy_tail, mixtures, slots
+from bestbefore.replay.papers.crawling import embarrassment, heavy_tail, mixtures, slots, uncrawled
 from bestbefore.replay.papers.crawling.paper import write
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.report.page import Page
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
-        for module in (embarrassment, heavy_tail, mixtures):
+        for module in (embarrassment, heavy_tail, mixtures, uncrawled):
             patch.setattr(module, "PAGES", 300)
         patch.setattr(mixtures, "SIZES", (100, 200))
         patch.setattr(slots, "SLOTS_EACH", 400)
@@ -36,4 +36,4 @@ def test_its_tables_are_even_and_its_figures_lie_beside_it(
     written: Path, check_page: Callable[[Path], tuple[int, set[str]]]
 ) -> None:
     tables, figures = check_page(written)
-    assert (tables, len(figures)) == (15, 10)
+    assert (tables, len(figures)) == (18, 10)

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from bestbefore.policies.units import DAY_S, HOUR_S
 from bestbefore.replay.papers.feeds.strategies import (
     both,
+    both_with_gaps,
     divided,
+    numbers_and_gaps,
     papers_points,
     timed,
     uniform,
@@ -69,3 +71,13 @@ def test_a_week_has_the_visits_spread_over_its_days():
 def test_both_spend_the_budget_of_a_week():
     plan = both(np.array([1.0, 9.0, 30.0]), np.repeat(AFTERNOON, 3, 0), None, 2.0)
     assert plan.retrievals(0.0, 7 * DAY_S).sum() == 2 * 3 * 7
+
+
+def test_gaps_are_whole_days_and_numbers_a_day_are_whole():
+    """Theorem 1 gives these feeds 0.054, 0.54 and 5.4 retrievals a day."""
+    rates = np.array([0.01, 1.0, 100.0])
+    plan = both_with_gaps(rates, np.repeat(AFTERNOON, 3, 0), None, 2.0)
+    numbers = numbers_and_gaps(rates, None, 6.0)
+    assert numbers.tolist() == [1 / 18, 1 / 2, 5.0]
+    assert plan.retrievals(0.0, 18 * DAY_S).tolist() == [1, 9, 90]
+    assert numbers_and_gaps(np.array([0.0, 1.0]), None, 1.0).tolist() == [0.0, 1.0]
