@@ -132,7 +132,8 @@ def common_patterns(hourly: NDArray[np.intp], clustered: int | None) -> FloatArr
     known = hourly[hourly.sum(axis=1) >= CLUSTERED]
     if clustered is None or not len(known):
         return np.broadcast_to(common, hourly.shape)
-    found = clusters(profiles(known), np.random.default_rng(0), min(clustered, len(known)))
+    # Drawn to the common pattern: hours at which few updates were seen would get no contact otherwise.
+    found = clusters(profiles(known, common[0], STRENGTH), np.random.default_rng(0), min(clustered, len(known)))
     return found.centroids[most_likely_cluster(hourly, found)]
 
 

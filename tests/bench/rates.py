@@ -43,17 +43,10 @@ is the root mean square of ln(estimate / rate); an estimate of 0 counts as a ten
 infinite one as 20 updates in a mean interval. *Held* says how many of the 95 percent intervals hold the rate, *us* what
 an estimate took. Priors are fitted to what was seen of the same objects.
 
-The column *earlier* shows median bias and log-RMSE as measured before this code was written, at 50 irregular polls; the
-laws of their intervals and of the rates were not kept. Median and spread above were chosen to come near it, so the
-orders can be compared, not the figures. The estimator of Cho and Garcia-Molina was there fed with the mean interval; in
-its form for irregular intervals it has no such bias. The Gamma prior is wrong for log-normal rates, and yet much better
-than none for objects that changed rarely. LLN supposes exponential intervals; with regular ones it is far off. What the
-estimators are: [rates of change](../rates.md)."""
-
-EARLIER = {
-    "changes / time": "-32 %, .69", "Cho-GM, mean interval": "-20 %, .58", "most likely": "-0.5 %, .54",
-    "most likely, smoothed 0.5": "+7 %, .35", "posterior mean": "+3 %, .36", "online: LLN": "-4 %, .56",
-}
+The estimator of Cho and Garcia-Molina is biased if it is fed with the mean interval; in its form for irregular
+intervals it is not. The Gamma prior is wrong for log-normal rates, and yet much better than none for objects that
+changed rarely. LLN supposes exponential intervals; with regular ones it is far off. What the estimators are:
+[rates of change](../rates.md)."""
 
 
 @dataclass
@@ -67,7 +60,7 @@ class Score:
         held = f"{np.mean(self.held):7.1%}" if self.held else "      -"
         return (
             f"{name:28s} {np.expm1(np.median(logs)):+8.1%} {math.sqrt(np.mean(logs**2)):9.2f} {held} "
-            f"{self.seconds / len(logs) * 1e6:8.0f}   {EARLIER.get(name, '')}"
+            f"{self.seconds / len(logs) * 1e6:8.0f}"
         )
 
 
@@ -174,7 +167,7 @@ def main() -> None:
         members = objects(intervals, seed=1)
         lines.append(f"{CONTACTS} contacts at {name} intervals, {OBJECTS} objects")
         lines.append(f"{'':28s} {'median':>8s} {'log-':>9s}")
-        lines.append(f"{'':28s} {'bias':>8s} {'RMSE':>9s} {'held':>7s} {'us':>8s}   earlier")
+        lines.append(f"{'':28s} {'bias':>8s} {'RMSE':>9s} {'held':>7s} {'us':>8s}")
         lines += [scored(members, estimate).line(estimator) for estimator, estimate in estimators(members)]
         lines.append("")
     printed = "\n".join(lines)

@@ -77,12 +77,13 @@ def real_pages(work: Work) -> Days:
         period
         for name in REAL_FILES
         for times_s in read_updates(work.trace(name), work.warn).times_by_object().values()
-        for period in _periods(np.unique((np.asarray(times_s) // DAY_S).astype(np.int64)))
+        for period in periods_of(np.unique((np.asarray(times_s) // DAY_S).astype(np.int64)))
     ]
     return np.array(periods, dtype=np.bool_).reshape(-1, DAYS)
 
 
-def _periods(changed_days: NDArray[np.int64]) -> Iterator[Days]:
+def periods_of(changed_days: NDArray[np.int64]) -> Iterator[Days]:
+    """Yield the periods of DAYS with `CHANGED_DAYS` changes, from the day after the first of these days."""
     since = changed_days - changed_days[0] - 1
     for number in range(int(since[-1] + 1) // DAYS):
         inside = since[(since >= number * DAYS) & (since < (number + 1) * DAYS)] - number * DAYS
@@ -112,8 +113,8 @@ def write(work: Work, page: Page) -> None:
         found["real"] = _crawls(np.repeat(periods, REPEATED, axis=0), of_real)
         page.text(
             f"""*Real* are pages of our traces ({", ".join(REAL_FILES)}): {len(periods)} periods of {DAYS} days in which
-            a page changed on {CHANGED_DAYS[0]} to {CHANGED_DAYS[-1]} days, each crawled {REPEATED} times over. They
-            stay fresh longer than a Poisson process would: their changes come in bursts."""
+            a page changed on {CHANGED_DAYS[0]} to {CHANGED_DAYS[-1]} days, each crawled {REPEATED} times over. Their
+            sources differ: the next section."""
         )
     _table(page, found)
     _figure(page, found, "freshness", "freshness", freshness, lambda one: one.freshness)
