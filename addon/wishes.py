@@ -10,6 +10,9 @@ from bestbefore.policies.units import DAY_S, HOUR_S
 
 PERIODS_S = {"hour": HOUR_S, "day": DAY_S, "week": 7 * DAY_S}
 
+LONGEST_BY_THETA_S = DAY_S
+"""The longest time between two contacts where expected updates decide, so that a wrong expectation is found out."""
+
 type Prefetch = Literal["asked", "always", "never"]
 """Whether an object is fetched in the background: while clients ask for it, always, or never."""
 
@@ -60,8 +63,8 @@ class Wishes:
     @property
     def longest_s(self) -> float:
         """The longest time between two contacts, s."""
-        least = self.prefetch_least
-        return min(math.inf if least is None else DAY_S / least.per_day, self.prefetch_delay)
+        least_s = math.inf if self.prefetch_least is None else DAY_S / self.prefetch_least.per_day
+        return min(least_s, self.prefetch_delay, LONGEST_BY_THETA_S if self.prefetch_theta else math.inf)
 
     @property
     def shortest_s(self) -> float:

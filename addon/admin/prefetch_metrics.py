@@ -53,6 +53,7 @@ class PrefetchMetrics:
         self._shards = gauge("shards", "Shards, of 256 for all proxies on the store, that this proxy holds.")
         self._price = gauge("price", "The index at which an object is due.")
         self._contacts = gauge("expected_contacts_per_day", "Contacts a day that the schedule expects.")
+        self.target_per_day = gauge("target_per_day", "Fetches a day that the target takes; 0: there is no target.")
         self._expected_freshness = gauge("expected_freshness", "Share of time in which copies are expected current.")
         self._expected_age = gauge("expected_age_seconds", "For how long copies are expected to be outdated.")
         self._expected_delay = gauge("expected_delay_seconds", "Time from an update to its fetch that is expected.")

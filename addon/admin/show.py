@@ -65,6 +65,9 @@ def object_text(report: ObjectReport) -> str:
         lines.append(f"  validator   none: {missing(report.unvalidated, report.now_s)}")
     if report.prefetch is not None:
         lines.append(_prefetch_line(report.prefetch, report.now_s))
+    if report.trouble is not None:
+        what, at_s = report.trouble
+        lines.append(f"  trouble     could not be fetched {span(report.now_s - at_s)} ago: {plain_text(what)}")
     if not report.variants:
         lines.append("  copies      none stored")
     for number, variant in enumerate(report.variants, 1):

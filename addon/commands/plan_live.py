@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -32,7 +33,7 @@ def command(config_file: Path | None, *, as_json: bool, **options: str | None) -
 async def _show(config: Config, clock: Clock, *, as_json: bool) -> None:
     async with open_configured_store(config, clock) as store:
         now_s = clock.now()
-        plan = await outlook(store, now_s, LISTED)
+        plan = await outlook(store, now_s, LISTED, config.prefetch.watched)
     if plan is None:
         raise click.ClickException(
             "nothing is scheduled: no object was requested twice" if config.prefetch.enabled else
@@ -51,17 +52,29 @@ def plan_text(plan: Outlook, now_s: float) -> str:
             f"due         at the index {plan.price:.4g}, for {plain_text(plan.objective)}",
             f"budget      {plan.budget_per_day:g} fetches a day, {plan.spent_today} made in the last 24 hours; "
             f"{plan.contacts_per_day:.4g} expected a day",
+            *_target_lines(plan),
             f"expected    {_means(plan.expected)}",
             f"measured    {_means(plan.measured)}",
         ]
     else:
         lines.append(f"schedule    of {plan.objects} objects, as it is stored: no proxy on this store prefetches now")
+    if plan.watched:
+        failing = f"{len(plan.troubled)} of them could not be fetched" if plan.troubled else "all are well"
+        lines.append(f"watched     {plan.watched} objects; {failing}")
+    for one in plan.troubled[:LISTED]:
+        lines.append(f"{'':>12}{plain_word(one.url)}: {plain_text(one.what)}, {span(now_s - one.at_s)} ago")
     if plan.next:
         lines += ["", "time (UTC)            in      URL"]
     for fetch in plan.next:
         lines.append(f"{utc(fetch.due_s)}  {span(fetch.due_s - now_s):<6}  {plain_word(fetch.url)}")
         lines.append(f"{'':>30}{plain_text(fetch.why)}")
     return "\n".join(lines)
+
+
+def _target_lines(plan: Outlook) -> Iterator[str]:
+    if plan.target and plan.target_per_day is not None:
+        beyond = ", more than the budget" if plan.target_per_day > plan.budget_per_day else ""
+        yield f"target      {plain_text(plan.target)} takes {plan.target_per_day:.4g} fetches a day{beyond}"
 
 
 def _means(means: Means) -> str:

@@ -126,7 +126,7 @@ class _View:
         rule, url = self._rule(target), target.url
         record, copies = await self._store.record(url), await self._copies(url, rule)
         parts = (await self._store.copies(url, partition_of(""))).copies
-        if record is None and not copies and not parts:
+        if record is None and not copies and not parts and url not in await self._store.planning.troubles():
             raise click.ClickException(await self._unknown(target))
         planned, needs = await self._planned(url), rule.policy.needs
         cache_group = "" if record is None else record.cache_group
@@ -135,7 +135,8 @@ class _View:
         report = object_report(url, record, copies, rule, self.now_s, planned, parts, group, demands)
         controlled = None if record is None else await self._controlled(rule, record)
         signals, push = await self._signals(target), await self._push(url)
-        return replace(report, signals=signals, push=push, controlled=controlled)
+        trouble = (await self._store.planning.troubles()).get(url)
+        return replace(report, signals=signals, push=push, controlled=controlled, trouble=trouble)
 
     async def _controlled(self, rule: DomainRule, record: Record) -> ControlState | None:
         target = rule.policy.stale_rate

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -11,7 +12,7 @@ from bestbefore.addon.config import values
 from bestbefore.addon.config.problems import Problems
 from bestbefore.addon.config.values import Reader
 from bestbefore.addon.config.watch_list import FeedFile, feed_file_from, watch_list
-from bestbefore.addon.wishes import FetchRate
+from bestbefore.addon.wishes import PERIODS_S, FetchRate
 from bestbefore.policies.prefetch.table import ALLOCATIONS
 from bestbefore.policies.units import DAY_S
 
@@ -31,6 +32,38 @@ def _own_user_agent() -> str:
     return f"{name} (prefetching for the users of a cache)"
 
 
+@dataclass(frozen=True, slots=True)
+class ByteBudget:
+    """A number of bytes in a period."""
+
+    size_bytes: int
+    period_s: float
+    text: str = field(compare=False)
+    """As written."""
+
+    @property
+    def per_day(self) -> float:
+        return self.size_bytes * DAY_S / self.period_s
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class PrefetchTarget:
+    """What the schedule is to reach, with as few fetches as that takes."""
+
+    measure: str
+    """`freshness`, `age` or `delay`."""
+    value: float
+    """A share of time, or seconds."""
+    text: str = field(compare=False)
+    """As written."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrefetchSettings:
     """The settings of [prefetch]: each field is the key of the same name; the values are the defaults.
@@ -40,6 +73,10 @@ class PrefetchSettings:
 
     enabled: bool = False
     budget: FetchRate = _DEFAULT_BUDGET
+    budget_bytes: ByteBudget | None = None
+    """How many bytes fetches may receive; None: any number."""
+    target: PrefetchTarget | None = None
+    """What the fetches are to reach, as far as the budget allows; None: as much as the budget allows."""
     objective: str = "freshness"
     """A name of `policies.prefetch.table.ALLOCATIONS`."""
     timing: str = "pattern"
@@ -71,7 +108,31 @@ def read_prefetch(table: Mapping[str, object], folder: Path, problems: Problems)
     for key in table.keys() & _REMOVED.keys():
         problems.add_value(("prefetch", key), table[key], _REMOVED[key])
     kept = {key: value for key, value in table.items() if key not in _REMOVED}
-    return PrefetchSettings(**problems.read_keys(("prefetch",), kept, readers))
+    read = problems.read_keys(("prefetch",), kept, readers)
+    target = read.get("target")
+    if target is not None and read.setdefault("objective", target.measure) != target.measure:
+        problems.add_value(("prefetch", "target"), table["target"], f"objective is {read['objective']}: leave it out")
+    return PrefetchSettings(**read)
+
+
+def _budget_bytes(value: object) -> ByteBudget:
+    if isinstance(value, str):
+        size, _, period = (part.strip() for part in value.partition("/"))
+        with suppress(ValueError):
+            if period in PERIODS_S:
+                return ByteBudget(values.size_bytes(1)(size), PERIODS_S[period], value)
+    raise ValueError('expected a size in an hour, a day or a week, such as "2GiB/day"')
+
+
+def _target(value: object) -> PrefetchTarget:
+    if isinstance(value, str):
+        measure, _, amount = value.partition(" ")
+        with suppress(ValueError):
+            if measure == "freshness" and 0.0 < (share := float(amount)) < 1.0:
+                return PrefetchTarget(measure, share, value)
+            if measure in ("age", "delay") and (seconds := values.duration_s(amount)) > 0.0:
+                return PrefetchTarget(measure, seconds, value)
+    raise ValueError('expected a share or a duration to reach, such as "freshness 0.8", "age 2h" or "delay 10m"')
 
 
 def _connections(value: object) -> int:
@@ -89,6 +150,8 @@ def _field_value(value: object) -> str:
 _READERS: Mapping[str, Reader[Any]] = {
     "enabled": values.boolean,
     "budget": values.fetch_rate,
+    "budget_bytes": _budget_bytes,
+    "target": _target,
     "objective": values.one_of(tuple(ALLOCATIONS)),
     "timing": values.one_of(TIMINGS),
     "per_host_interval": values.duration_s,

@@ -12,6 +12,7 @@ from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.engine.learning import CLOCK_SKEW_S, Record
+from bestbefore.addon.prefetcher.cost import cost_of, expected_bytes
 from bestbefore.addon.prefetcher.due_jobs import Job
 from bestbefore.addon.prefetcher.eligibility import ASKED_RANGES, MIN_REQUESTS, refused_url
 from bestbefore.addon.prefetcher.estimates import candidate_of, clockwork_of, estimate_of
@@ -31,6 +32,11 @@ logger = logging.getLogger(__name__)
 AIMED_PART = 0.95
 """The part of the budget that the schedule aims at. The budget applies to any 24 hours, and contacts do not come
 evenly: if all of it were aimed at, fetches would often wait for the next hour."""
+LEAST_PER_HOUR = 1e-6
+"""The least budget of the schedule, where a target takes no fetches."""
+NEW_BUDGET_PART = 0.02
+"""The change of its budget, as a part of it, from which the schedule goes on with another: what a target takes changes
+a little with each contact."""
 LOOKED_AT_ONCE = 64
 """How many objects are looked at together."""
 MANY = 20_000
@@ -68,7 +74,9 @@ class Candidates:
         self._is_never_fetched = is_never_fetched
         self._watched = settings.watched
         self._evenly = settings.timing == "even"
+        self._settings = settings
         self._aimed_per_hour = AIMED_PART * settings.budget.per_day / 24.0
+        self._per_hour = self._aimed_per_hour
         self._metrics = metrics
         self._groups = ExpiryEvaluator(store, rules)
         self._unwritten: dict[str, Candidate | None] = {}
@@ -85,6 +93,27 @@ class Candidates:
         """Whether the shard of an object is held by this proxy."""
         return shard_of(digest_of(url)) in self.shards
 
+    # The budget
+
+    @property
+    def _part_per_hour(self) -> float:
+        """The part of the budget for the shards of this proxy."""
+        return self._aimed_per_hour * len(self.shards) / SHARDS
+
+    async def aim(self, target_per_day: float) -> None:
+        """Go on with the fetches that the target takes, if the budget allows them."""
+        per_hour = min(self._part_per_hour, max(target_per_day / 24.0, LEAST_PER_HOUR))
+        if abs(per_hour - self._per_hour) > NEW_BUDGET_PART * self._per_hour:
+            await self._set_budget(per_hour)
+
+    async def _set_budget(self, per_hour: float) -> None:
+        self._per_hour = per_hour
+        await self._compute(lambda: self.schedule.set_budget(per_hour, self._clock.now()))
+
+    def idle(self) -> None:
+        """Leave out of account the time in which the budget is spent."""
+        self._when_steady(lambda: self.schedule.idle(self._clock.now()))
+
     # Shards
 
     async def hold(self, shards: frozenset[int]) -> None:
@@ -97,9 +126,8 @@ class Candidates:
                 for slot in part:
                     self._remove(slot)
                 await asyncio.sleep(0)
-        budget = self._aimed_per_hour * len(shards) / SHARDS
         if not gained:
-            await self._compute(lambda: self.schedule.set_budget(budget, self._clock.now()))
+            await self._set_budget(self._part_per_hour)
             return
         had = len(self)
         if not had:
@@ -108,10 +136,14 @@ class Candidates:
             await self._load(shard)
         if len(self) == had:
             await self._search()
-        await self.look([url for url in self._watched if self.holds(url) and self.objects.slot_of(url) is None])
-        await self._compute(lambda: self.schedule.set_budget(budget, self._clock.now()))
+        await self.look_at_watched()
+        await self._set_budget(self._part_per_hour)
         self.loaded.set()
         logger.debug("%d candidates in %d shards", len(self), len(shards))
+
+    async def look_at_watched(self) -> None:
+        """Look at watched objects that do not take part."""
+        await self.look([url for url in self._watched if self.holds(url) and self.objects.slot_of(url) is None])
 
     async def _load(self, shard: int) -> None:
         async for part in self._store.planning.candidates(shard):
@@ -169,8 +201,13 @@ class Candidates:
             self.objects.set_demand(slot, candidate.requests, candidate.asked_from)
             slots.append(slot)
             is_pushed = self._pushed.get(url, -math.inf) > self._clock.now()
-            estimates.append(estimate_of(candidate, wishes, evenly=self._evenly, is_pushed=is_pushed))
+            cost = self._cost(candidate)
+            estimates.append(estimate_of(candidate, wishes, evenly=self._evenly, is_pushed=is_pushed, cost=cost))
         self.schedule.put_many(slots, estimates)
+
+    def _cost(self, candidate: Candidate) -> float:
+        budget, budget_bytes = self._settings.budget, self._settings.budget_bytes
+        return 1.0 if budget_bytes is None else cost_of(candidate.expected_bytes, budget, budget_bytes)
 
     # Single objects
 
@@ -215,6 +252,9 @@ class Candidates:
                 hastened.append(url)
             self._measure(url, record)
             candidate = candidate_of(record, group, demand, self._clockwork(url, record))
+            if self._settings.budget_bytes is not None:
+                copies = (await self._store.copies(url)).copies
+                candidate = candidate._replace(expected_bytes=expected_bytes(record, copies))
             tried_s = attempted_s.get(url, candidate.contact_s)
             found[url] = candidate._replace(contact_s=max(candidate.contact_s, tried_s))
         await self._steady.wait()
@@ -282,8 +322,7 @@ class Candidates:
         """Return a job that is due, which leaves the schedule until its object is estimated anew; None if none is."""
         while self._is_ready and (slot := self.schedule.take(now_s)) is not None:
             url, contact_s = self.objects.url(slot), self.schedule.contact_s(slot)
-            target = Target.parse(url)
-            opens_s = self._rules().rule_for(target.host, target.path).wishes.opens_s(now_s)
+            opens_s = self._opens_s(url, now_s)
             if opens_s <= now_s:
                 return Job(url, now_s, contact_s, self.objects.asked_from(slot))
             self.schedule.postpone(slot, opens_s)
@@ -320,9 +359,14 @@ class Candidates:
         self._pushed[url] = until_s
 
     def is_current(self, job: Job) -> bool:
-        """Whether an object takes part, and was not contacted since its job became due."""
-        slot = self.objects.slot_of(job.url)
-        return slot is not None and self.schedule.contact_s(slot) <= job.contact_s
+        """Whether an object takes part, was not contacted since its job became due, and has no quiet hours now."""
+        slot, now_s = self.objects.slot_of(job.url), self._clock.now()
+        is_due = slot is not None and self.schedule.contact_s(slot) <= job.contact_s
+        return is_due and self._opens_s(job.url, now_s) <= now_s
+
+    def _opens_s(self, url: str, now_s: float) -> float:
+        target = Target.parse(url)
+        return self._rules().rule_for(target.host, target.path).wishes.opens_s(now_s)
 
     # The store
 

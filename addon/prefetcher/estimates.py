@@ -63,20 +63,26 @@ def candidate_of(
     )
 
 
-def estimate_of(candidate: Candidate, wishes: Wishes, *, evenly: bool, is_pushed: bool = False) -> ScheduleEstimate:
+def estimate_of(
+    candidate: Candidate, wishes: Wishes, *, evenly: bool, is_pushed: bool = False, cost: float = 1.0
+) -> ScheduleEstimate:
     """Return what the schedule needs.
 
-    `evenly`: whether the hours of the day are ignored. `is_pushed`: whether the origin pushes changes.
+    `evenly`: whether the hours of the day are ignored. `is_pushed`: whether the origin pushes changes. `cost`: of a
+    fetch, in fetches of the budget.
     """
     shortest_s = max(wishes.shortest_s, SHORTEST_S, DAY_S / PUSHED_PER_DAY if is_pushed else 0.0)
     requests = max(candidate.requests, MIN_REQUESTS)  # fewer only if it is fetched though clients do not ask
     return ScheduleEstimate(
         candidate.rate_per_hour,
         candidate.contact_s,
-        wishes.weight * requests / DEMAND_H,
+        # Where expected updates decide, the price does not, and so the object has no part in what it is to bring.
+        0.0 if wishes.prefetch_theta else wishes.weight * requests / DEMAND_H,
         FLAT if evenly else candidate.hours,
         WEEKEND_PART if evenly else candidate.weekend_share,
         shortest_s,
         max(wishes.longest_s, shortest_s),
-        clockwork=None if evenly else candidate.clockwork,
+        cost,
+        wishes.prefetch_theta,
+        None if evenly or wishes.prefetch_theta else candidate.clockwork,
     )

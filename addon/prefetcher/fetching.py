@@ -3,7 +3,7 @@
 import asyncio
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cachetools import LRUCache
 
@@ -14,6 +14,7 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import RecordChange
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.response import GONE
+from bestbefore.addon.prefetcher.cost import HEAD_BYTES
 from bestbefore.addon.prefetcher.due_jobs import Job
 from bestbefore.addon.prefetcher.eligibility import Refusal, fetch_of
 from bestbefore.addon.prefetcher.politeness import Politeness
@@ -116,7 +117,8 @@ class Fetcher:
             return Done("not-needed")  # a client of another proxy was faster
         read = self._known_robots(asked.target) if self.settings.robots else _EVERYTHING
         if read is not None and not read.robots.allows(asked.target.path):
-            return self._exclude(job.url, "robots", read.until_s)
+            refused = self._exclude(job.url, "robots", read.until_s)
+            return replace(refused, trouble="robots.txt was not available") if read.robots is NOTHING else refused
         if not await may_contact():
             return Done(BUDGET_SPENT, retry_s=0.0)
         if read is None:
@@ -125,7 +127,7 @@ class Fetcher:
         try:
             fetched = await self.exchanges.prefetch(asked, reach, watched=is_watched)
         except OriginError:
-            return Done("broken-off")
+            return Done("broken-off", trouble="broken-off", received_bytes=HEAD_BYTES)
         if fetched is None:
             return Done("under-way")
         if fetched.learnt is not None:
@@ -133,12 +135,13 @@ class Fetcher:
         if fetched.status is None:
             self.politeness.unanswered(registrable_domain(asked.target.host), self.clock.now())
         if fetched.received_bytes > self.exchanges.site.max_cached_body:
-            return self._exclude(job.url, "too-large")  # not stored: the next fetch would transfer all of it again
-        return Done(_outcome(fetched))
+            # It is not stored, so the next fetch would transfer all of it again.
+            return replace(self._exclude(job.url, "too-large"), received_bytes=fetched.received_bytes)
+        return Done(_outcome(fetched), trouble=_trouble(fetched), received_bytes=HEAD_BYTES + fetched.received_bytes)
 
     def _exclude(self, url: str, why: str, until_s: float | None = None) -> Done:
         self._excluded[url] = _Excluded(why, self.clock.now() + EXCLUDED_S if until_s is None else until_s)
-        return Done(why, is_refused=True)
+        return Done(why, is_refused=True, trouble=why)
 
     def _known_robots(self, target: Target) -> _Read | None:
         read = self._robots.get(target.origin)
@@ -180,13 +183,22 @@ def _outcome(fetched: Prefetched) -> str:
     """Return the outcome as a label of metrics."""
     if fetched.status is None:
         return "unanswered"
-    if fetched.status >= 400 and fetched.status not in GONE:
+    is_first = fetched.learnt is not None and fetched.learnt.record.contacts == 1
+    if fetched.status >= 400 and (is_first or fetched.status not in GONE):
         return "refused-by-origin"
     if fetched.outcome is Outcome.PASSED_ON:
         return "redirected"
+    if is_first:
+        return "first"
     if fetched.learnt is not None and fetched.learnt.changed:
         return "updated"
     return "unchanged" if fetched.outcome is Outcome.VALIDATED or fetched.learnt is not None else "replaced"
+
+
+def _trouble(fetched: Prefetched) -> str:
+    if fetched.status is None:
+        return "unanswered"
+    return "" if fetched.status in (200, 304) else f"status {fetched.status}"
 
 
 def _delays_s(learnt: RecordChange, since_s: float) -> Iterable[float]:

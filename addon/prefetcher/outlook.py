@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from heapq import nsmallest
@@ -50,6 +50,17 @@ class Means:
 
 
 @dataclass(frozen=True, slots=True)
+class Troubled:
+    """A watched object that could not be fetched."""
+
+    url: str
+    what: str
+    """The reason, or the status of the answer."""
+    at_s: float
+    """When that was, policy time."""
+
+
+@dataclass(frozen=True, slots=True)
 class Outlook:
     """The schedule of a proxy at one moment, or those of several together."""
 
@@ -72,6 +83,14 @@ class Outlook:
     """0: none runs, and only `objects` and `next` are known."""
     spent_today: int = 0
     """How many fetches all proxies on the store have made in the last 24 hours of the clock."""
+    target: str = ""
+    """What the fetches are to reach; empty: as much as the budget allows."""
+    target_per_day: float | None = None
+    """How many fetches a day that takes; None without a target."""
+    watched: int = 0
+    """How many objects are watched, by the configuration of the command."""
+    troubled: tuple[Troubled, ...] = ()
+    """Those of them that could not be fetched last time."""
 
 
 _encoder, _decoder = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder(Outlook)
@@ -89,8 +108,15 @@ class OutlookPublisher:
         self._metrics = metrics
         self._holder = holder
         self._expected = Expectation(0.0, 1.0, 0.0, 0.0)
+        self._target_per_day: float | None = None
         self._again_at_s = 0.0
         """When to compute what is expected again, by the monotonic clock."""
+
+    def _compute(self) -> tuple[Expectation, float | None]:
+        """Return what is expected, and the fetches a day that the target takes."""
+        schedule, target = self._candidates.schedule, self._settings.target
+        per_day = None if target is None else 24.0 * schedule.budget_for(target.measure, target.value)
+        return schedule.expected(), per_day
 
     async def publish(self, planning: Planning) -> None:
         """Publish the outlook, and set the metrics."""
@@ -99,10 +125,13 @@ class OutlookPublisher:
             return
         if clock.monotonic() >= self._again_at_s:
             # In a thread: a million objects take a second.
-            self._expected = await asyncio.to_thread(candidates.schedule.expected)
+            self._expected, self._target_per_day = await asyncio.to_thread(self._compute)
+            if self._target_per_day is not None:
+                await candidates.aim(self._target_per_day)
             self._again_at_s = clock.monotonic() + len(candidates) * COMPUTED_EVERY_S
         expected, settings = self._expected, self._settings
         self._metrics.scheduled(len(candidates), len(candidates.shards), candidates.schedule.price, expected)
+        self._metrics.target_per_day.set(self._target_per_day or 0.0)
         await planning.put_outlook(self._holder, _encoder.encode(Outlook(
             clock.now(),
             settings.budget.per_day,
@@ -117,6 +146,8 @@ class OutlookPublisher:
                 Fetch(url, due_s, why(rate_per_hour, requests, clockwork))
                 for url, due_s, rate_per_hour, requests, clockwork in candidates.upcoming(LISTED)
             ),
+            target="" if settings.target is None else str(settings.target),
+            target_per_day=self._target_per_day,
         )))  # fmt: skip
 
 
@@ -124,11 +155,22 @@ def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-async def outlook(store: Store, now_s: float, most: int = LISTED) -> Outlook | None:
+async def outlook(
+    store: Store, now_s: float, most: int = LISTED, watched: Collection[str] = ()
+) -> Outlook | None:
     """Return the outlook of all proxies on the store together; None if there are no candidates.
 
-    Without a proxy, it has only the next fetches as they were last stored.
+    Without a proxy, it has only the next fetches as they were last stored. `watched`: the objects that are watched.
     """
+    found = await _outlook(store, now_s, most)
+    if found is None:
+        return None
+    troubles = await store.planning.troubles()
+    troubled = tuple(Troubled(url, *troubles[url]) for url in sorted(watched) if url in troubles)
+    return replace(found, watched=len(watched), troubled=troubled)
+
+
+async def _outlook(store: Store, now_s: float, most: int) -> Outlook | None:
     found = []
     for encoded in await store.planning.outlooks():
         with suppress(msgspec.DecodeError, UnicodeDecodeError):
@@ -182,6 +224,8 @@ def together(found: Sequence[Outlook], most: int) -> Outlook:
         means(lambda one: one.measured),
         tuple(sorted((fetch for one in found for fetch in one.next), key=lambda fetch: fetch.due_s)[:most]),
         len(found),
+        target=last.target,
+        target_per_day=sum(one.target_per_day or 0.0 for one in found) if last.target else None,
     )
 
 

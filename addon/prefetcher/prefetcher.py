@@ -17,6 +17,7 @@ from bestbefore.addon.prefetcher.fetching import Fetcher
 from bestbefore.addon.prefetcher.outlook import OutlookPublisher
 from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.prefetcher.runner import Done, Runner
+from bestbefore.addon.prefetcher.troubles import Troubles
 from bestbefore.addon.proxy.companion import Companion
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.service import Service
@@ -32,6 +33,8 @@ SHORT_OF_SHARDS_S = 1.0
 """The same while this proxy has fewer shards than its part, for which others must give some back."""
 TURN_S = 1.0
 """How often candidates are written, announced ones read, and the outlook is published."""
+WATCHED_AGAIN_S = 60.0
+"""How often watched objects that do not take part are looked at, in case what kept them out has ended."""
 RETRY_S = 60.0
 """The pause after an error. All in real seconds."""
 MOST_TO_LOOK_AT = 100_000
@@ -50,6 +53,7 @@ class Prefetcher(Companion):
         self._candidates: Candidates | None = None
         self._fetcher: Fetcher | None = None
         self._runner: Runner | None = None
+        self._troubles = Troubles((), service.clock)
         self._shards: frozenset[int] = frozenset()
         """The shards that this proxy holds."""
         self._shards_changed = asyncio.Event()
@@ -72,8 +76,18 @@ class Prefetcher(Companion):
             service.store, clock, lambda: service.config.rules, self._is_never_fetched, settings, metrics
         )
         runner = Runner(
-            clock, planning, candidates, politeness, settings.budget, metrics, self._holder, fetcher.fetch, self._ended
+            clock,
+            planning,
+            candidates,
+            politeness,
+            settings.budget,
+            metrics,
+            self._holder,
+            fetcher.fetch,
+            self._ended,
+            settings.budget_bytes,
         )
+        self._troubles = Troubles(settings.watched, clock)
         self._fetcher, self._candidates, self._runner = fetcher, candidates, runner
         publisher = OutlookPublisher(clock, candidates, settings, metrics, self._holder)
         work: tuple[Callable[[], Coroutine[None, None, None]], ...] = (
@@ -137,6 +151,8 @@ class Prefetcher(Companion):
 
     def _ended(self, job: Job, done: Done) -> None:
         """Go on with an object after a job."""
+        if done.outcome not in ("not-needed", "under-way"):
+            self._troubles.note(job.url, done.trouble)
         if done.is_refused and self._candidates is not None:
             self._candidates.leave(job.url)
         else:
@@ -160,6 +176,7 @@ class Prefetcher(Companion):
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._candidates is not None:
             await self._candidates.write()
+            await self._troubles.write(self._service.store.planning)
         self._tasks, self._shards = [], frozenset()
         self._candidates = self._fetcher = self._runner = None
 
@@ -208,12 +225,18 @@ class Prefetcher(Companion):
     async def _turn(self, candidates: Candidates, publisher: OutlookPublisher) -> None:
         """Exchange with the other proxies on the store what concerns candidates."""
         planning, position = self._service.store.planning, 0
+        clock = self._service.clock
+        watched_again_s = clock.monotonic() + WATCHED_AGAIN_S
         while True:
             await candidates.write()
             await candidates.set_price()
+            await self._troubles.write(planning)
             urls, position = await planning.announced(position)
             planning.grow([url for url in urls if candidates.holds(url)])
             await publisher.publish(planning)
+            if clock.monotonic() >= watched_again_s:
+                watched_again_s = clock.monotonic() + WATCHED_AGAIN_S
+                await candidates.look_at_watched()
             await asyncio.sleep(TURN_S)
 
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import Clock
+from bestbefore.addon.config.prefetch_section import ByteBudget
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.prefetcher.candidates import Candidates
 from bestbefore.addon.prefetcher.due_jobs import MOST_OF_A_DOMAIN, DueJobs, Job
@@ -50,6 +51,9 @@ class Done:
     """If set, the job must be tried again after so many seconds of policy time."""
     is_refused: bool = False
     """Whether the object is not to be fetched any more for some time."""
+    trouble: str = ""
+    """Why the object could not be fetched; empty: it was, or need not be."""
+    received_bytes: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -68,6 +72,7 @@ class Runner:
     """Makes a fetch; it calls the function given to it before any contact, and makes none if the result is False."""
     ended: Callable[[Job, Done], None]
     """Called after each job that need not be tried again."""
+    budget_bytes: ByteBudget | None = None
     _waiting: DueJobs = field(init=False, default_factory=DueJobs)
     _busy: set[str] = field(init=False, default_factory=set)
     """The objects of jobs that wait, are postponed or under way."""
@@ -102,6 +107,7 @@ class Runner:
             job = heapq.heappop(self._postponed)[2]
             self._waiting.put(_domain_of(job.url), job)
         if self._budget_spent_until_s - HOUR_S <= now_s < self._budget_spent_until_s:
+            self.candidates.idle()
             return min(LONGEST_WAIT_S, self.clock.to_real_s(self._budget_spent_until_s - now_s))
         waits_s = [LONGEST_WAIT_S]
         self._collect(now_s)
@@ -192,6 +198,9 @@ class Runner:
             renewal.cancel()
         if done.outcome != BUDGET_SPENT:
             self.metrics.fetches.labels(done.outcome).inc()
+        if self.budget_bytes is not None and done.received_bytes:
+            hour, since = self._hours(self.budget_bytes.period_s)
+            await self.planning.receive(hour, since, done.received_bytes)
         paused_s = self.politeness.paused_s(domain, self.clock.now())
         if paused_s > 0.0:
             self.metrics.pauses.inc()
@@ -201,14 +210,24 @@ class Runner:
     async def _spend(self, due_s: float) -> bool:
         """Count a contact, which was due at `due_s`, in the budget; False if that is spent."""
         now_s = self.clock.now()
-        hour = int(now_s // HOUR_S)
-        hours = round(self.budget.period_s / HOUR_S)
-        if await self.planning.spend(hour, hour - hours + 1, self.budget.fetches):
+        hour, since = self._hours(self.budget.period_s)
+        if await self._has_bytes_left() and await self.planning.spend(hour, since, self.budget.fetches):
             self.metrics.wait_s.inc(max(now_s - due_s, 0.0))
             return True
         self._budget_spent_until_s = (hour + 1) * HOUR_S
         self.metrics.budget_exhausted.inc()
         return False
+
+    async def _has_bytes_left(self) -> bool:
+        if self.budget_bytes is None:
+            return True
+        _, since = self._hours(self.budget_bytes.period_s)
+        return await self.planning.received_bytes(since) < self.budget_bytes.size_bytes
+
+    def _hours(self, period_s: float) -> tuple[int, int]:
+        """Return the current hour, and the first of the period that ends with it."""
+        hour = int(self.clock.now() // HOUR_S)
+        return hour, hour - round(period_s / HOUR_S) + 1
 
     async def _renew_lease(self, job: Job) -> None:
         while True:

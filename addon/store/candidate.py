@@ -26,6 +26,8 @@ class Candidate(NamedTuple):
     """When it was due next at the price of its last contact, policy time, for display; None: unknown."""
     clockwork: Clockwork | None = None
     """The beats at which the object changes; None if it does not change like clockwork."""
+    expected_bytes: float = 0.0
+    """How many bytes a fetch is expected to receive, where a budget limits them; else 0."""
 
 
 HOURS = 24

@@ -14,6 +14,7 @@ def test_the_times_between_contacts_follow_from_the_bounds() -> None:
     wishes = Wishes(prefetch_least=FetchRate(2, DAY_S), prefetch_most=FetchRate(1, HOUR_S))
     assert (wishes.shortest_s, wishes.longest_s) == (HOUR_S, 12 * HOUR_S)
     assert Wishes(prefetch_least=FetchRate(2, DAY_S), prefetch_delay=HOUR_S).longest_s == HOUR_S
+    assert Wishes(prefetch_theta=0.5).longest_s == DAY_S
 
 
 @pytest.mark.parametrize(

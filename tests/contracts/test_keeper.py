@@ -154,3 +154,20 @@ async def test_the_budget_is_spent_once(keeper):
     assert await keeper.spent(5) == 3
     assert await keeper.spent(11) == 1
     assert await keeper.spend(12, 11, 3), "what was spent long ago counts no more"
+
+
+async def test_received_bytes_are_counted_beside_fetches(keeper):
+    await keeper.receive(10, 5, 1_000_000)
+    await keeper.receive(10, 5, 500)
+    await keeper.receive(12, 5, 7)
+    assert (await keeper.received_bytes(5), await keeper.received_bytes(11)) == (1_000_507, 7)
+    await keeper.receive(12, 12, 1)
+    assert (await keeper.received_bytes(5), await keeper.spent(5)) == (8, 0)
+
+
+async def test_troubles_are_kept_until_they_are_removed_or_forgotten(keeper):
+    await keeper.put_troubles({URL: b"a", OTHER: b"b"})
+    await keeper.put_troubles({URL: None})
+    assert await keeper.troubles() == {OTHER: b"b"}
+    await keeper.forget(lambda url: url == OTHER)
+    assert await keeper.troubles() == {}

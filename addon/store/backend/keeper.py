@@ -88,6 +88,12 @@ class Keeper(Protocol):
     async def put_candidates(self, candidates: Mapping[str, bytes | None]) -> None:
         """Set these candidates, by URL; None removes one."""
 
+    async def put_troubles(self, troubles: Mapping[str, bytes | None]) -> None:
+        """Set why watched objects could not be fetched, by URL; None removes one."""
+
+    async def troubles(self) -> dict[str, bytes]:
+        """Return why watched objects could not be fetched, by URL."""
+
     async def put_outlook(self, holder: str, outlook: bytes) -> None:
         """Set what a process expects of its schedule."""
 
@@ -121,3 +127,9 @@ class Keeper(Protocol):
 
     async def spent(self, since: int) -> int:
         """Return how many fetches were counted in the periods from `since` on."""
+
+    async def receive(self, period: int, since: int, received_bytes: int) -> None:
+        """Count bytes that a fetch received in a period; periods before `since` are forgotten."""
+
+    async def received_bytes(self, since: int) -> int:
+        """Return how many bytes were counted in the periods from `since` on."""

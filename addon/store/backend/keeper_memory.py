@@ -25,6 +25,8 @@ class MemoryKeeper:
         self._free_s: dict[str, float] = {}
         """Domain -> when its next fetch may be taken."""
         self._spent: Counter[int] = Counter()
+        self._received_bytes: Counter[int] = Counter()
+        self._troubles: dict[str, bytes] = {}
 
     # Demand
 
@@ -53,6 +55,7 @@ class MemoryKeeper:
     async def forget(self, matches: Callable[[str], bool]) -> None:
         self._candidates = {url: candidate for url, candidate in self._candidates.items() if not matches(url)}
         self._marks = {url: mark for url, mark in self._marks.items() if not matches(url)}
+        self._troubles = {url: trouble for url, trouble in self._troubles.items() if not matches(url)}
         for counts in self._wants.values():
             for want in [want for want in counts if matches(want.url)]:
                 del counts[want]
@@ -77,6 +80,16 @@ class MemoryKeeper:
                 self._candidates.pop(url, None)
             else:
                 self._candidates[url] = candidate
+
+    async def put_troubles(self, troubles: Mapping[str, bytes | None]) -> None:
+        for url, trouble in troubles.items():
+            if trouble is None:
+                self._troubles.pop(url, None)
+            else:
+                self._troubles[url] = trouble
+
+    async def troubles(self) -> dict[str, bytes]:
+        return dict(self._troubles)
 
     async def put_outlook(self, holder: str, outlook: bytes) -> None:
         self._outlooks[holder] = outlook
@@ -137,3 +150,11 @@ class MemoryKeeper:
 
     async def spent(self, since: int) -> int:
         return sum(n for period, n in self._spent.items() if period >= since)
+
+    async def receive(self, period: int, since: int, received_bytes: int) -> None:
+        for old in [known for known in self._received_bytes if known < since]:
+            del self._received_bytes[old]
+        self._received_bytes[period] += received_bytes
+
+    async def received_bytes(self, since: int) -> int:
+        return sum(n for period, n in self._received_bytes.items() if period >= since)

@@ -30,6 +30,8 @@ CANDIDATES_KEPT_S = 30 * DAY_S
 OUTLOOK_KEPT_S = 60.0
 ANNOUNCED_READ = 1_000
 """How many announced objects are read at a time."""
+MOST_BYTES = 1 << 52
+"""The most bytes that are counted, which a number in Lua holds."""
 WANTS_BATCH = 16
 """For how many domains wants are read in one pipeline, whose replies are all kept in memory."""
 
@@ -133,6 +135,9 @@ class RedisKeeper:
                 forgotten = dict.fromkeys(filter(matches, candidates))
                 if forgotten:
                     await self.put_candidates(forgotten)
+        troubled = dict.fromkeys(filter(matches, await self.troubles()))
+        if troubled:
+            await self.put_troubles(troubled)
         async for part in self._connection.scan(keys.every("wanted")):
             for name, members in zip(
                 part, await self._connection.ask_all([("ZRANGE", name, 0, -1) for name in part]), strict=True
@@ -176,6 +181,17 @@ class RedisKeeper:
             used.add(name)
         await self._connection.ask_all([*commands, *(("PEXPIRE", name, live_ms) for name in used)])
 
+    async def put_troubles(self, troubles: Mapping[str, bytes | None]) -> None:
+        commands: list[Sequence[Any]] = [
+            ("HDEL", keys.TROUBLES, url) if trouble is None else ("HSET", keys.TROUBLES, url, trouble)
+            for url, trouble in troubles.items()
+        ]
+        await self._connection.ask_all([*commands, ("PEXPIRE", keys.TROUBLES, self._real_ms(CANDIDATES_KEPT_S))])
+
+    async def troubles(self) -> dict[str, bytes]:
+        found = pairs(await self._connection.ask("HGETALL", keys.TROUBLES))
+        return {url: trouble for name, trouble in found if (url := text_of(name)) is not None}
+
     async def put_outlook(self, holder: str, outlook: bytes) -> None:
         await self._connection.ask("SET", keys.of_holder(holder), outlook, "PX", _ms(OUTLOOK_KEPT_S))
 
@@ -213,11 +229,23 @@ class RedisKeeper:
     # The budget
 
     async def spend(self, period: int, since: int, most: int) -> bool:
-        live_ms = self._real_ms(WANTS_KEPT_DAYS * DAY_S)
-        return bool(await self._connection.ask(*_spend([keys.SPENT], [period, since, most, live_ms])))
+        return await self._count(keys.SPENT, period, since, most, 1)
 
     async def spent(self, since: int) -> int:
-        counts = await self._connection.ask("HGETALL", keys.SPENT)
+        return await self._counted(keys.SPENT, since)
+
+    async def receive(self, period: int, since: int, received_bytes: int) -> None:
+        await self._count(keys.RECEIVED, period, since, MOST_BYTES, received_bytes)
+
+    async def received_bytes(self, since: int) -> int:
+        return await self._counted(keys.RECEIVED, since)
+
+    async def _count(self, name: str, period: int, since: int, most: int, number: int) -> bool:
+        live_ms = self._real_ms(WANTS_KEPT_DAYS * DAY_S)
+        return bool(await self._connection.ask(*_spend([name], [period, since, most, live_ms, number])))
+
+    async def _counted(self, name: str, since: int) -> int:
+        counts = await self._connection.ask("HGETALL", name)
         return sum(n for period, n in counts_of(counts).items() if period >= since)
 
     def _real_ms(self, policy_s: float) -> int:

@@ -123,6 +123,12 @@ live."""
 SPENT = "bb1:spent"
 """A hash: period of the budget since the epoch -> number of fetches."""
 
+RECEIVED = "bb1:received"
+"""A hash: period of the budget since the epoch -> number of bytes that fetches received."""
+
+TROUBLES = "bb1:troubles"
+"""A hash: URL of a watched object -> why it could not be fetched (`store.trouble`). Thirty days to live."""
+
 
 @lru_cache(maxsize=65_536)
 def host_of(url: str) -> str:
@@ -273,6 +279,8 @@ _TYPES = {
     SHARDS: "hash",
     ANNOUNCED: "zset",
     SPENT: "hash",
+    RECEIVED: "hash",
+    TROUBLES: "hash",
     "record": "hash",
     "hosts": "set",
     "updates": "hash",

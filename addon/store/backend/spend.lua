@@ -1,8 +1,8 @@
--- Count one fetch, unless the budget is exhausted.
+-- Count a fetch, or the bytes that it received, unless the budget is exhausted.
 --
 -- KEYS: spent
--- ARGV: the period, the first period that counts, how many fetches are allowed, ms to live
--- Returns 1 if the fetch was counted, 0 if not.
+-- ARGV: the period, the first period that counts, how many are allowed, ms to live, how many are counted
+-- Returns 1 if they were counted, 0 if not.
 
 local total = 0
 local counts = redis.call('HGETALL', KEYS[1])
@@ -17,6 +17,6 @@ end
 if total >= tonumber(ARGV[3]) then
   return 0
 end
-redis.call('HINCRBY', KEYS[1], ARGV[1], 1)
+redis.call('HINCRBY', KEYS[1], ARGV[1], ARGV[5])
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return 1

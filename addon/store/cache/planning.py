@@ -6,6 +6,7 @@ continues with the candidates that it has, with politeness and budget of its own
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.store.backend.interface import Backend, CommandError, UnavailableError, UnwritableError
@@ -17,6 +18,9 @@ from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import log
 from bestbefore.addon.store.cache.pending_counts import MAX_PENDING, PendingCounts
 from bestbefore.addon.store.candidate import Candidate, decode, encode
+from bestbefore.addon.store.trouble import Trouble
+from bestbefore.addon.store.trouble import decode as decode_trouble
+from bestbefore.addon.store.trouble import encode as encode_trouble
 from bestbefore.policies.units import DAY_S
 
 MADE_KEPT_S = 60.0
@@ -149,6 +153,19 @@ class Planning:
         except ValueError:
             return None
 
+    async def put_troubles(self, troubles: Mapping[str, Trouble | None]) -> bool:
+        """Set why watched objects could not be fetched; None removes one. False if the backend is down."""
+        encoded = {url: None if one is None else encode_trouble(one) for url, one in troubles.items()}
+        return await self._ask(lambda keeper: _done(keeper.put_troubles(encoded))) is not None
+
+    async def troubles(self) -> dict[str, Trouble]:
+        """Return why watched objects could not be fetched, by URL."""
+        found = {}
+        for url, encoded in (await self._ask(lambda keeper: keeper.troubles()) or {}).items():
+            with suppress(ValueError):
+                found[url] = decode_trouble(encoded)
+        return found
+
     async def put_outlook(self, holder: str, outlook: bytes) -> None:
         """Publish what this process expects of its schedule."""
         await self._ask(lambda keeper: keeper.put_outlook(holder, outlook))
@@ -193,6 +210,14 @@ class Planning:
     async def spent(self, since: int) -> int:
         """Return the fetches counted, as `Keeper.spent` does."""
         return await self._ask_or_local(lambda keeper: keeper.spent(since))
+
+    async def receive(self, period: int, since: int, received_bytes: int) -> None:
+        """Count the bytes of a fetch as `Keeper.receive` does."""
+        await self._ask_or_local(lambda keeper: _done(keeper.receive(period, since, received_bytes)))
+
+    async def received_bytes(self, since: int) -> int:
+        """Return the bytes counted, as `Keeper.received_bytes` does."""
+        return await self._ask_or_local(lambda keeper: keeper.received_bytes(since))
 
     async def _ask_or_local[T](self, ask: Callable[[Keeper], Awaitable[T]]) -> T:
         answer = await self._ask(ask)

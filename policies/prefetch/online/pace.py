@@ -15,12 +15,15 @@ class Pace:
         self.part_s = period_s / PARTS
         self.part_from_s = now_s
         self._due = 0.0
+        self.is_idle = False
+        """Whether no contact is possible now."""
         self._parts: deque[tuple[float, float]] = deque(maxlen=PARTS)
         """Of each part the cost of the contacts that became due, and that expected."""
 
     def count(self, cost: float) -> None:
         """Count a contact that became due."""
         self._due += cost
+        self.is_idle = False
 
     def is_over(self, now_s: float) -> bool:
         """Whether the present part of the period is over."""
@@ -33,7 +36,11 @@ class Pace:
             self._parts.append((self._due, expected_per_hour * passed_s / HOUR_S))
         else:  # the clock was set, or `take` was not called: what became due says nothing
             self._parts.clear()
-        self._due, self.part_from_s = 0.0, now_s
+        self._due, self.part_from_s, self.is_idle = 0.0, now_s, False
+
+    def idle(self, now_s: float) -> None:
+        """Leave out of account what passes from the end of the last part until the next contact."""
+        self.is_idle, self.part_from_s = True, now_s
 
     def ratio(self, per_hour: float) -> float:
         """What became due over what was expected. Of parts not yet observed both count as the budget."""

@@ -59,7 +59,7 @@ class Schedule:
         self._hastened: set[int] = set()
         self._kept_s: dict[int, float] = {}
         """The times until which objects were postponed, and to which they were hastened."""
-        self._budget_per_hour = budget_per_hour
+        self._budget_per_hour = self._wanted_per_hour = budget_per_hour
         self._pace = Pace(period_s, now_s)
         self._size = 0
         """The number of objects."""
@@ -163,6 +163,15 @@ class Schedule:
         log_price = log_price_for_target(self._columns, self._index, measure, value, guess)
         return cost_per_hour(self._columns, self._index, log_price)
 
+    def idle(self, now_s: float) -> None:
+        """Leave out of account the time until the next contact is possible; to be called again and again until then.
+
+        Else the time for which a spent budget stops all contacts would lower the price, which spends the budget again.
+        """
+        if not self._pace.is_idle and not math.isnan(self._log_price):
+            self._pace.next_part(now_s, self._wanted_per_hour)
+        self._pace.idle(now_s)
+
     def set_budget(self, per_hour: float, now_s: float) -> None:
         """Go on with another budget."""
         self._budget_per_hour = per_hour
@@ -187,7 +196,8 @@ class Schedule:
             return contact_s
         self._most_queued = max(self._most_queued, LOWER * self.price)
         parts = [slice(start, start + AT_ONCE) for start in range(0, slots.size, AT_ONCE)]
-        return np.concatenate([self._due_s(slots[part], LOWER * self.price, contact_s[part]) for part in parts])
+        due_s = [self._due_s(slots[part], LOWER * self.price, contact_s[part]) for part in parts]
+        return np.concatenate([np.empty(0), *due_s])  # none may be queued: all are under way
 
     def _due_s(self, slots: IntArray, price: float, from_s: FloatArray) -> FloatArray:
         """(n,) when objects are due at a price, not before `from_s` (n,) and within their limits."""
@@ -228,7 +238,7 @@ class Schedule:
         if not math.isnan(self._log_price):
             guess = self._log_price
             self._pace.next_part(now_s, cost_per_hour(self._columns, self._index, guess))
-        wanted = self._budget_per_hour / self._pace.ratio(self._budget_per_hour)
+        wanted = self._wanted_per_hour = self._budget_per_hour / self._pace.ratio(self._budget_per_hour)
         self._log_price = log_price_for_budget(self._columns, self._index, wanted, guess)
         self._priced = self._size
         if not self.price >= self._most_queued:

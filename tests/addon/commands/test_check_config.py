@@ -76,6 +76,8 @@ def test_a_good_file_is_summed_up_with_its_rules_in_order(tmp_path: Path) -> Non
         "prefetch",
         "  enabled              true",
         "  budget               24/hour",
+        "  budget_bytes         none",
+        "  target               none",
         "  objective            freshness",
         "  timing               pattern",
         "  per_host_interval    2s",

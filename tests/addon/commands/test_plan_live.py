@@ -1,12 +1,13 @@
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.commands.plan_live import plan_text
-from bestbefore.addon.prefetcher.outlook import LISTED, Fetch, Means, Outlook
+from bestbefore.addon.prefetcher.outlook import LISTED, Fetch, Means, Outlook, Troubled
 from bestbefore.addon.store.candidate import Candidate
 from bestbefore.addon.store.opening import open_store
 
@@ -45,6 +46,20 @@ time (UTC)            in      URL
                               changes once in 2 days
 2024-01-26 02:00:38Z  2h      http://example.org/%1B[2J
                               changes 4 times a day"""
+
+
+def test_the_target_and_what_is_watched_are_shown() -> None:
+    feeds = tuple(Troubled(f"http://example.org/{i}", "status 404", NOW_S - 60) for i in range(LISTED + 1))
+    plan = replace(PLAN, target="delay 10m", target_per_day=6000.0, watched=50, troubled=feeds)
+    lines = plan_text(plan, NOW_S).splitlines()
+    assert lines[3] == "target      delay 10m takes 6000 fetches a day, more than the budget"
+    assert lines[6:8] == [
+        f"watched     50 objects; {LISTED + 1} of them could not be fetched",
+        "            http://example.org/0: status 404, 60s ago",
+    ]
+    assert lines[6 + LISTED].endswith(f"/{LISTED - 1}: status 404, 60s ago")
+    assert "more than" not in plan_text(replace(plan, target_per_day=343.2), NOW_S)
+    assert "watched     50 objects; all are well" in plan_text(replace(plan, troubled=()), NOW_S)
 
 
 @pytest.mark.live

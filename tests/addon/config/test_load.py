@@ -224,6 +224,14 @@ def test_a_budget_is_a_number_in_a_period(load: Load, text: str, per_day: float)
         ('budget = "5000"', 'such as "5000/day"'),
         ("budget = 5000", 'such as "5000/day"'),
         ('budget = "5/fortnight"', 'such as "5000/day"'),
+        ('budget_bytes = "2GB"', 'such as "2GiB/day"'),
+        ('budget_bytes = "2/fortnight"', 'such as "2GiB/day"'),
+        ("budget_bytes = 5", 'such as "2GiB/day"'),
+        ('target = "freshness 1"', 'such as "freshness 0.8"'),
+        ('target = "delay"', 'such as "freshness 0.8"'),
+        ('target = "uniform 1"', 'such as "freshness 0.8"'),
+        ('target = "age 0"', 'such as "freshness 0.8"'),
+        ('target = "age 2h"\nobjective = "delay"', "objective is delay: leave it out"),
         ('objective = "fresh"', "did you mean freshness?"),
         ('timing = "evenly"', "did you mean even?"),
         ('per_host_interval = "-1s"', "expected a duration"),
@@ -241,6 +249,15 @@ def test_what_is_wrong_in_prefetch_is_said_with_its_line(load: Load, line: str, 
     (problem,) = error.value.problems
     assert ":2: [prefetch] " in problem
     assert expected in problem
+
+
+def test_a_target_names_the_objective_and_a_byte_budget_has_a_period(load: Load) -> None:
+    prefetch = load('[prefetch]\ntarget = "delay 10m"\nbudget_bytes = "7MiB/week"').prefetch
+    assert prefetch.target is not None
+    assert prefetch.budget_bytes is not None
+    assert (prefetch.objective, prefetch.target.measure, prefetch.target.value) == ("delay", "delay", 600.0)
+    assert (prefetch.budget_bytes.per_day, str(prefetch.budget_bytes)) == (1 << 20, "7MiB/week")
+    assert load('[prefetch]\nobjective = "age"\ntarget = "age 2h"').prefetch.objective == "age"
 
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:8080", "[::]:8080", "proxy.lan:8080"])

@@ -11,13 +11,16 @@ from prometheus_client import CollectorRegistry
 from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.load import load_config
-from bestbefore.addon.config.prefetch_section import PrefetchSettings
+from bestbefore.addon.config.prefetch_section import ByteBudget, PrefetchSettings
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.prefetcher import candidates as module
 from bestbefore.addon.prefetcher.candidates import Candidates
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.rules import Rules
 from bestbefore.addon.store.backend.keeper import SHARDS, digest_of, shard_of
 from bestbefore.addon.store.store import Store
+from bestbefore.addon.week_times import WeekTimes
 from bestbefore.addon.wishes import FetchRate, Wishes
 from bestbefore.policies.units import DAY_S, HOUR_S
 from tests.addon.store.memory_backend import open_memory_store
@@ -209,6 +212,64 @@ async def test_the_owner_may_wish_otherwise(world: World) -> None:
     watching = world.candidates(replace(SETTINGS, watch=("http://new.org/feed",)))
     await watching.hold(ALL)
     assert "http://new.org/feed" in taken(watching, NOW_S)
+
+
+async def test_a_fetch_that_receives_much_costs_more(world: World) -> None:
+    for url in URLS[:2]:
+        await world.ask(url)
+    head = Head(200, Fields([("ETag", '"10.0"')]))
+    times = (NOW_S - 10 * HOUR_S,) * 4
+    world.store.put(Copy(URLS[0], head, BodyRef("d", 1_000_000), *times), b"")
+    candidates = world.candidates(replace(SETTINGS, budget_bytes=ByteBudget(24_000_000, DAY_S, "")))
+    await candidates.hold(ALL)
+    candidates.take(NOW_S - DAY_S)  # which sets the price
+    much, little = (candidates.objects.slot_of(url) for url in URLS[:2])
+    assert much is not None
+    assert little is not None
+    # Changed at both contacts after the first: 3/4 of the content, at 100,000 bytes a fetch of the budget.
+    contact_s = NOW_S - 10 * HOUR_S
+    intervals_s = [candidates.schedule.due_s(slot, contact_s) - contact_s for slot in (much, little)]
+    assert intervals_s[0] / intervals_s[1] == pytest.approx(7.5**0.5, rel=0.1)
+
+
+async def test_a_target_takes_no_more_than_the_budget(world: World) -> None:
+    for url in URLS:
+        await world.ask(url)
+    candidates = world.candidates()
+    await candidates.hold(ALL)
+    candidates.take(NOW_S - DAY_S)
+    most = candidates.schedule.expected().cost_per_hour
+    await candidates.aim(24.0)
+    assert candidates.schedule.expected().cost_per_hour == pytest.approx(1.0, rel=0.01)
+    await candidates.aim(1e6)
+    assert candidates.schedule.expected().cost_per_hour == pytest.approx(most, rel=0.01)
+
+
+async def test_watched_objects_that_were_kept_out_are_looked_at_again(world: World) -> None:
+    feed = "http://new.org/feed"
+    world.excluded.add(feed)
+    candidates = world.candidates(replace(SETTINGS, watch=(feed,)))
+    await candidates.hold(ALL)
+    assert len(candidates) == 0
+    world.excluded.clear()
+    await candidates.look_at_watched()
+    assert taken(candidates, NOW_S) == {feed}
+
+
+async def test_a_job_that_has_waited_into_quiet_hours_is_put_off(world: World) -> None:
+    await world.ask(URLS[0])
+    world.wish(quiet_hours=(WeekTimes.parse("12:00-14:00"),))
+    candidates = world.candidates()
+    await candidates.hold(ALL)
+    candidates.hasten(URLS[0])
+    job = candidates.take(NOW_S)
+    assert job is not None
+    assert candidates.is_current(job)
+    world.clock.advance(3 * HOUR_S)
+    assert not candidates.is_current(job)
+    await candidates.look([job.url])
+    assert candidates.take(NOW_S + 3 * HOUR_S) is None
+    assert candidates.take(NOW_S + 4 * HOUR_S) is not None
 
 
 async def test_while_the_store_is_down_they_stay(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

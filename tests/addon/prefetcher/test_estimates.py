@@ -51,6 +51,8 @@ def test_wishes_become_weight_and_limits() -> None:
     assert wanted.weight == pytest.approx(3 * 8 / DEMAND_H)
     assert (wanted.shortest_s, wanted.longest_s, wanted.hours) == (DAY_S / 2, DAY_S, FLAT)
     assert estimate_of(candidate, NO_WISHES, evenly=False, is_pushed=True).shortest_s == DAY_S
+    mailbox = estimate_of(candidate, Wishes(prefetch_theta=0.5), evenly=False, cost=2.0)
+    assert (mailbox.theta, mailbox.weight, mailbox.longest_s, mailbox.cost) == (0.5, 0.0, DAY_S, 2.0)
 
 
 def test_an_object_that_changes_like_clockwork_is_fetched_after_its_beats() -> None:

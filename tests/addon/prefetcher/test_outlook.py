@@ -1,6 +1,7 @@
 """What the schedules of all proxies on a store expect, together."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -8,12 +9,22 @@ from prometheus_client import CollectorRegistry
 from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.load import load_config
-from bestbefore.addon.config.prefetch_section import PrefetchSettings
+from bestbefore.addon.config.prefetch_section import PrefetchSettings, PrefetchTarget
 from bestbefore.addon.prefetcher.candidates import Candidates
-from bestbefore.addon.prefetcher.outlook import Fetch, Means, Outlook, OutlookPublisher, outlook, together, why
+from bestbefore.addon.prefetcher.outlook import (
+    Fetch,
+    Means,
+    Outlook,
+    OutlookPublisher,
+    Troubled,
+    outlook,
+    together,
+    why,
+)
 from bestbefore.addon.store.backend.keeper import SHARDS
 from bestbefore.addon.store.candidate import Candidate
 from bestbefore.addon.store.store import Store
+from bestbefore.addon.store.trouble import Trouble
 from bestbefore.addon.wishes import FetchRate
 from bestbefore.policies.models.clockwork.beats import ClockBeat, Clockwork
 from bestbefore.policies.units import DAY_S, HOUR_S
@@ -56,6 +67,23 @@ async def test_it_has_what_the_schedule_expects_and_what_was_measured(store: Sto
     assert seen.measured == Means(0.6, 8.0, 40.0)
     assert len(seen.next) == 3
     assert seen.next[0].why == "changes 12 times a day, asked for 4 times in 8 days"
+
+
+async def test_it_has_what_the_target_takes_and_which_watched_objects_are_in_trouble(store: Store) -> None:
+    clock, metrics = ManualClock(NOW_S), PrefetchMetrics(CollectorRegistry())
+    rules = load_config(None, {"state": "/nowhere"}).rules
+    settings = replace(SETTINGS, target=PrefetchTarget("delay", 2 * HOUR_S, "delay 2h"))
+    candidates = Candidates(store, clock, lambda: rules, lambda *_: False, settings, metrics)
+    await store.planning.put_candidates({f"http://d{i}.org/": candidate(i) for i in range(3)})
+    await store.planning.put_troubles({f"http://d{i}.org/": Trouble("unanswered", NOW_S) for i in range(2)})
+    await candidates.hold(frozenset(range(SHARDS)))
+    await OutlookPublisher(clock, candidates, settings, metrics, "me").publish(store.planning)
+    seen = await outlook(store, NOW_S, watched={"http://d0.org/", "http://d2.org/"})
+    assert seen is not None
+    assert (seen.target, seen.target_per_day) == ("delay 2h", pytest.approx(3 * 6.0, rel=0.01))
+    assert seen.contacts_per_day == pytest.approx(48 * 0.95, rel=0.05), "as it was when it was computed"
+    assert candidates.schedule.expected().cost_per_hour == pytest.approx(3 * 6.0 / 24.0, rel=0.01)
+    assert (seen.watched, seen.troubled) == (2, (Troubled("http://d0.org/", "unanswered", NOW_S),))
 
 
 async def test_without_a_proxy_it_has_what_is_stored(store: Store) -> None:

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import FastClock
 from bestbefore.addon.config.load import load_config
-from bestbefore.addon.config.prefetch_section import PrefetchSettings
+from bestbefore.addon.config.prefetch_section import ByteBudget, PrefetchSettings
 from bestbefore.addon.prefetcher import runner as runner_module
 from bestbefore.addon.prefetcher.candidates import Candidates
 from bestbefore.addon.prefetcher.due_jobs import Job
@@ -68,7 +68,7 @@ class Fetches:
 
 async def running(
     clock: FastClock, store: Store, fetch: Fetches, budget: int = 1000, interval_s: float = 2.0, holder: str = "a",
-    **due: float,
+    budget_bytes: ByteBudget | None = None, **due: float,
 ) -> "asyncio.Task[None]":
     """Run with objects that are due at these times, by URL without scheme and with `_` for `/`."""
     metrics, settings = PrefetchMetrics(CollectorRegistry()), PrefetchSettings(budget=FetchRate(budget, 86_400.0))
@@ -87,7 +87,7 @@ async def running(
     politeness = Politeness(interval_s, 1, np.random.default_rng(1))
     return asyncio.create_task(
         Runner(
-            clock, store.planning, candidates, politeness, settings.budget, metrics, holder, fetch, ended
+            clock, store.planning, candidates, politeness, settings.budget, metrics, holder, fetch, ended, budget_bytes
         ).run()
     )
 
@@ -142,6 +142,21 @@ async def test_never_more_than_the_budget(clock: FastClock, store: Store) -> Non
     await asyncio.sleep(0.3)
     await ended(task)
     assert len(fetch.done) == 3
+
+
+async def test_when_the_bytes_are_spent_fetches_wait(clock: FastClock, store: Store) -> None:
+    async def receives(_: Job) -> Done:
+        return Done("updated", received_bytes=400)
+
+    fetch = Fetches(clock, receives)
+    budget = ByteBudget(1000, 86_400.0, "")
+    due = {f"d{n}": 1.0 + 10.0 * n for n in range(6)}
+    task = await running(clock, store, fetch, budget_bytes=budget, interval_s=0.0, **due)
+    await fetch.happen(3)
+    await asyncio.sleep(0.5)
+    await ended(task)
+    assert len(fetch.done) == 3
+    assert await store.planning.received_bytes(0) == 1200
 
 
 async def test_sixteen_fetches_are_under_way_at_once_and_no_more(clock: FastClock, store: Store) -> None:

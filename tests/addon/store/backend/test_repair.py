@@ -16,6 +16,7 @@ from bestbefore.addon.store.backend.keys import _TYPES, OBJECT_KINDS, PART_KINDS
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.candidate import Candidate
+from bestbefore.addon.store.trouble import Trouble
 from bestbefore.policies.validation.machinery.control import CopyControl
 
 URL, GONE, OTHER = "http://www.example.org/a", "http://www.example.org/gone", "http://b.example.com/"
@@ -44,6 +45,8 @@ KEYS = {
     "shards": "bb1:shards",
     "announced": "bb1:announced",
     "spent": "bb1:spent",
+    "received": "bb1:received",
+    "troubles": "bb1:troubles",
     "positions": "bb1:positions",
     "requests": "bb1:{example.org}:requests",
     "siblings": "bb1:{example.org}:siblings",
@@ -94,6 +97,10 @@ async def live(store, copy_of, at_s, *, puts=True):
     assert await store.planning.outlooks() == [b"outlook"]
     assert await store.planning.spend(day, day - 1, 1000)
     assert await store.planning.spent(day - 1) >= 1
+    await store.planning.receive(day, day - 1, 1000)
+    assert await store.planning.received_bytes(day - 1) >= 1000
+    assert await store.planning.put_troubles({URL: Trouble("unanswered", at_s)})
+    assert (await store.planning.troubles())[URL].at_s == at_s
     assert (await store.planning.asked([URL], ("", "loopback"))) is not None
     store.drop(GONE)
     assert await store.flush()

@@ -31,3 +31,17 @@ def test_after_a_period_only_what_was_observed_counts():
     assert pace.ratio(10.0) == pytest.approx((120 + 1) / (240 + 1))
     pace.next_part(100 * DAY_S, 10.0)  # after a pause
     assert pace.ratio(10.0) == 1.0
+
+
+def test_the_time_in_which_no_contact_is_possible_does_not_count():
+    pace = Pace(DAY_S, 0.0)
+    for _ in range(20):
+        pace.count(1.0)
+    pace.next_part(HOUR_S, 10.0)
+    for hour in range(1, 12):
+        pace.idle(hour * HOUR_S)
+    assert pace.is_idle
+    pace.count(1.0)
+    assert not pace.is_idle
+    pace.next_part(11.5 * HOUR_S, 10.0)
+    assert pace.ratio(10.0) == pytest.approx((20 + 1 + 220 + 1) / (10 + 5 + 220 + 1))

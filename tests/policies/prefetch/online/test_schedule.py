@@ -173,3 +173,21 @@ def test_what_changes_apart_from_its_beats_is_contacted_between_them_too():
     assert schedule.clockwork(0) == half
     schedule.put(0, ScheduleEstimate(1.0, 0.0))
     assert schedule.clockwork(0) is None
+
+
+def test_the_price_may_fall_while_all_objects_are_under_way() -> None:
+    schedule = started({0: ScheduleEstimate(1.0, 0.0)}, 0.1)
+    assert schedule.take(DAY_S) == 0
+    schedule.set_budget(10.0, DAY_S)
+    schedule.put(0, ScheduleEstimate(1.0, DAY_S))
+    assert schedule.take(2 * DAY_S) == 0
+
+
+def test_a_spent_budget_does_not_lower_the_price() -> None:
+    schedule = started({slot: ScheduleEstimate(1.0, 0.0) for slot in range(10)}, 1.0)
+    schedule.take(HOUR_S)
+    price = schedule.price
+    for minutes in range(60, 1200, 10):
+        schedule.idle(60.0 * minutes)
+    schedule.take(1200 * 60.0)
+    assert schedule.price == pytest.approx(price, rel=0.2)
