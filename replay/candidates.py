@@ -16,6 +16,9 @@ CANDIDATES: tuple[str, ...] = (
 )
 """SPECs of the learning policies and of `fixed`, each from short to long lifetimes."""
 
+STRICT = 0.03
+"""The stale rate below which a day is too long a bound for histories (docs/results/adaptive.md)."""
+_BOUNDED_SHARES = (0.01, 0.022, 0.047, 0.1, 0.22, 0.47, 1.0)
 _OF_ASKED = (0.5, 0.7, 0.85, 1.0)
 """The targets of `renewal`, over the stale rate that is asked for, as a target is kept to within some percent."""
 
@@ -24,3 +27,10 @@ def controlled_candidates(stale_rate: float) -> tuple[str, ...]:
     """Return the SPECs of `renewal` whose price is controlled to keep to a stale rate."""
     targets = (float(f"{share * stale_rate:.3g}") for share in _OF_ASKED)
     return tuple(f"renewal:stale_rate={target:.12g}" for target in targets if target >= LEAST_STALE_RATE)
+
+
+def bounded_candidates(stale_rate: float) -> tuple[str, ...]:
+    """Return the SPECs of histories with lifetimes of at most an hour, for stale rates below `STRICT`."""
+    if stale_rate >= STRICT:
+        return ()
+    return tuple(f"{name}:theta={step},max_ttl=1h" for name in ("indhist", "agghist") for step in _BOUNDED_SHARES)

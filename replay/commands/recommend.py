@@ -13,7 +13,7 @@ from bestbefore.addon.config.problems import printable
 from bestbefore.addon.errors import InputError
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import params
-from bestbefore.replay.candidates import CANDIDATES, controlled_candidates
+from bestbefore.replay.candidates import CANDIDATES, bounded_candidates, controlled_candidates
 from bestbefore.replay.commands.messages import say, warn
 from bestbefore.replay.commands.number_option import number
 from bestbefore.replay.commands.progress import bar, in_order
@@ -81,7 +81,7 @@ def command(
     """
     # With complete histories a controlled price has no fast engine.
     controlled = controlled_candidates(largest_stale_rate) if history == "observed" else ()
-    candidates = _candidates(specs or (*CANDIDATES, *controlled), "--policy")
+    candidates = _candidates(specs or (*CANDIDATES, *bounded_candidates(largest_stale_rate), *controlled), "--policy")
     if largest_stale_rate >= IMPLAUSIBLE:
         warn(f"{percent(largest_stale_rate)} stale hits are asked for; 1 % is written 1% or 0.01")
     if out_path is not None:
