@@ -49,7 +49,7 @@ def plan_text(plan: Outlook, now_s: float) -> str:
         proxies = "1 proxy" if plan.proxies == 1 else f"{plan.proxies} proxies"
         lines += [
             f"schedule    of {plan.objects} objects in {proxies}, as of {utc(plan.made_s)}",
-            f"due         at the index {plan.price:.4g}, for {plain_text(plan.objective)}",
+            f"due         at the index {_shown(plan.price)}, for {plain_text(plan.objective)}",
             f"budget      {plan.budget_per_day:g} fetches a day, {plan.spent_today} made in the last 24 hours; "
             f"{plan.contacts_per_day:.4g} expected a day",
             *_target_lines(plan),
@@ -75,6 +75,10 @@ def _target_lines(plan: Outlook) -> Iterator[str]:
     if plan.target and plan.target_per_day is not None:
         beyond = ", more than the budget" if plan.target_per_day > plan.budget_per_day else ""
         yield f"target      {plain_text(plan.target)} takes {plan.target_per_day:.4g} fetches a day{beyond}"
+
+
+def _shown(number: float | None) -> str:
+    return "unknown" if number is None else f"{number:.4g}"
 
 
 def _means(means: Means) -> str:

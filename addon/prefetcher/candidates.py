@@ -15,7 +15,7 @@ from bestbefore.addon.engine.learning import CLOCK_SKEW_S, Record
 from bestbefore.addon.prefetcher.cost import cost_of, expected_bytes
 from bestbefore.addon.prefetcher.due_jobs import Job
 from bestbefore.addon.prefetcher.eligibility import ASKED_RANGES, MIN_REQUESTS, refused_url
-from bestbefore.addon.prefetcher.estimates import candidate_of, clockwork_of, estimate_of
+from bestbefore.addon.prefetcher.estimates import candidate_of, clockwork_of, estimate_of, teaches
 from bestbefore.addon.prefetcher.objects import Objects
 from bestbefore.addon.prefetcher.threads import in_thread
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
@@ -242,7 +242,7 @@ class Candidates:
             target = Target.parse(url)
             rule = self._rules().rule_for(target.host, target.path)
             stays = url in self._watched or rule.wishes.prefetch == "always"
-            is_known = record is not None and _teaches(record)
+            is_known = record is not None and teaches(record)
             if not (is_known and (stays or sum(demand.values()) >= MIN_REQUESTS)) and url not in self._watched:
                 self.leave(url)
                 continue
@@ -255,7 +255,7 @@ class Candidates:
             if self._settings.budget_bytes is not None:
                 copies = (await self._store.copies(url)).copies
                 candidate = candidate._replace(expected_bytes=expected_bytes(record, copies))
-            tried_s = attempted_s.get(url, candidate.contact_s)
+            tried_s = max(attempted_s.get(url, -math.inf), self._known_contact_s(url))
             found[url] = candidate._replace(contact_s=max(candidate.contact_s, tried_s))
         await self._steady.wait()
         self._enter(found)
@@ -281,6 +281,15 @@ class Candidates:
         if slot is None or any(update.by_s > self.schedule.contact_s(slot) for update in record.updates):
             return clockwork_of(record)
         return self.schedule.clockwork(slot)
+
+    def _known_contact_s(self, url: str) -> float:
+        """Return the last contact or attempt that the schedule knows, unless the clock was set back since.
+
+        That of the record may be earlier: of a response with an Age it is when the response was current.
+        """
+        slot = self.objects.slot_of(url)
+        known_s = -math.inf if slot is None else self.schedule.contact_s(slot)
+        return known_s if known_s <= self._clock.now() + CLOCK_SKEW_S else -math.inf
 
     def _measure(self, url: str, record: Record) -> None:
         """Record how fresh the copy was between the contact that is known and the last one."""
@@ -386,11 +395,3 @@ class Candidates:
         unwritten, self._unwritten = self._unwritten, {}
         if unwritten and not await self._store.planning.put_candidates(unwritten):
             self._unwritten = {**unwritten, **self._unwritten}
-
-
-def _teaches(record: Record) -> bool:
-    """Whether contacts show changes of the object: it has a validator, or is a feed.
-
-    A single contact shows none.
-    """
-    return record.counted or record.contacts == 1

@@ -86,3 +86,11 @@ def estimate_of(
         wishes.prefetch_theta,
         None if evenly or wishes.prefetch_theta else candidate.clockwork,
     )
+
+
+def teaches(record: Record) -> bool:
+    """Whether contacts show changes of the object: it has a validator, or is a feed.
+
+    A single contact shows none.
+    """
+    return record.counted or record.contacts == 1

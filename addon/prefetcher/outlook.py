@@ -71,8 +71,8 @@ class Outlook:
     objects: int
     shards: int
     """The shards, of 256, in which these objects are."""
-    price: float
-    """The index at which an object is due."""
+    price: float | None
+    """The index at which an object is due; None before the first object."""
     contacts_per_day: float
     """How many contacts this price is expected to bring."""
     expected: Means
@@ -138,7 +138,7 @@ class OutlookPublisher:
             settings.objective,
             len(candidates),
             len(candidates.shards),
-            candidates.schedule.price,
+            _finite(candidates.schedule.price),
             24.0 * expected.cost_per_hour,
             Means(*map(_finite, (expected.freshness, expected.age_s, expected.delay_s))),
             Means(*self._metrics.measured),
@@ -195,7 +195,7 @@ async def _stored(store: Store, now_s: float, most: int) -> Outlook | None:
             found = nsmallest(most, [*found, *dues], key=lambda fetch: fetch.due_s)
     if not number:
         return None
-    return Outlook(now_s, 0.0, "", number, 0, 0.0, 0.0, Means(), Means(), tuple(found), proxies=0)
+    return Outlook(now_s, 0.0, "", number, 0, None, 0.0, Means(), Means(), tuple(found), proxies=0)
 
 
 def together(found: Sequence[Outlook], most: int) -> Outlook:
@@ -218,7 +218,7 @@ def together(found: Sequence[Outlook], most: int) -> Outlook:
         last.objective,
         sum(one.objects for one in found),
         sum(one.shards for one in found),
-        mean(lambda one: one.price) or 0.0,
+        mean(lambda one: one.price),
         sum(one.contacts_per_day for one in found),
         means(lambda one: one.expected),
         means(lambda one: one.measured),

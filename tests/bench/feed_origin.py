@@ -26,6 +26,8 @@ class FeedOrigin:
         """Policy time."""
         self.contacts_s: list[list[float]] = [[] for _ in times_s]
         """Of each feed."""
+        self.agents: list[list[tuple[float, str]]] = [[] for _ in times_s]
+        """Of each feed, with the User-Agent of each contact."""
 
     async def start(self) -> None:
         app = web.Application()
@@ -49,6 +51,7 @@ class FeedOrigin:
         times_s = self._times_s[feed]
         posted = bisect.bisect_right(times_s, now_s)
         self.contacts_s[feed].append(now_s)
+        self.agents[feed].append((now_s, request.headers.get("User-Agent", "")))
         fields = {"Date": formatdate(now_s, usegmt=True), "ETag": f'"{posted}"', "Content-Type": "application/rss+xml"}
         if request.headers.get("If-None-Match") == fields["ETag"]:
             return web.Response(status=304, headers=fields)

@@ -62,6 +62,11 @@ def test_the_target_and_what_is_watched_are_shown() -> None:
     assert "watched     50 objects; all are well" in plan_text(replace(plan, troubled=()), NOW_S)
 
 
+def test_without_objects_there_is_no_index() -> None:
+    text = plan_text(replace(PLAN, price=None, objects=0, next=()), NOW_S)
+    assert text.splitlines()[1] == "due         at the index unknown, for delay"
+
+
 @pytest.mark.live
 def test_what_is_stored_is_shown_where_no_proxy_runs(bestbefore, tmp_path: Path) -> None:
     asyncio.run(candidates_for(tmp_path, 40))

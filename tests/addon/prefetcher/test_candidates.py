@@ -114,8 +114,13 @@ async def test_each_contact_moves_the_next_fetch(world: World) -> None:
     assert not candidates.is_current(job)
     assert candidates.take(NOW_S) is None
     assert (candidates.next_s() or 0.0) >= NOW_S
-    await candidates.look(URLS[:1], {URLS[0]: NOW_S + DAY_S})  # an attempt that brought nothing
-    assert candidates.schedule.contact_s(0) == NOW_S + DAY_S
+    world.clock.advance(DAY_S)
+    for attempted_s in ({URLS[0]: NOW_S + DAY_S}, {}):  # an attempt that brought nothing, or a response with an Age
+        await candidates.look(URLS[:1], attempted_s)
+        assert candidates.schedule.contact_s(0) == NOW_S + DAY_S
+    world.clock.set(NOW_S)
+    await candidates.look(URLS[:1])
+    assert candidates.schedule.contact_s(0) == NOW_S
 
 
 async def test_what_was_measured_is_the_time_between_contacts(world: World) -> None:

@@ -53,6 +53,12 @@ async def test_it_has_what_the_schedule_expects_and_what_was_measured(store: Sto
     publisher = OutlookPublisher(clock, candidates, SETTINGS, metrics, "me")
     await publisher.publish(store.planning)
     assert await outlook(store, NOW_S) is None, "it is not loaded yet"
+    empty = Candidates(store, clock, lambda: rules, lambda *_: False, SETTINGS, metrics)
+    await empty.hold(frozenset(range(SHARDS)))
+    await OutlookPublisher(clock, empty, SETTINGS, metrics, "me").publish(store.planning)
+    nothing = await outlook(store, NOW_S)
+    assert nothing is not None
+    assert (nothing.objects, nothing.price) == (0, None)
     await store.planning.put_candidates({f"http://d{i}.org/": candidate(i) for i in range(30)})
     await candidates.hold(frozenset(range(SHARDS)))
     candidates.take(NOW_S - HOUR_S)
