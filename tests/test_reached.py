@@ -9,10 +9,9 @@ PAPERS = "bestbefore.replay.papers"
 
 COMPARED = {
     "bestbefore.policies.models.borrowing", "bestbefore.policies.models.rates.posterior",
-    "bestbefore.policies.models.rates.recent", "bestbefore.policies.prefetch.online.delay",
-    "bestbefore.policies.prefetch.online.spacing",
+    "bestbefore.policies.models.rates.recent",
 }
-"""Other estimates of rates, and other schedules without a plan, for comparison (docs/architecture.md)."""
+"""Other estimates of rates, for comparison (docs/architecture.md)."""
 
 
 def test_modules_that_no_command_reaches_lie_with_their_users():

@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -29,12 +30,14 @@ from bestbefore.replay.planning.objects import PlannedObjects
 from bestbefore.replay.planning.plan import Aim, ContactPlan, best_plan
 from bestbefore.replay.planning.plan_files import Write, json_parts, write_csv, write_slots, write_whole
 from bestbefore.replay.planning.slotted import Slotted, slotted
-from bestbefore.replay.planning.summary import summary
+from bestbefore.replay.planning.summary import period_shown, summary
+from bestbefore.replay.planning.target import PlanTarget, budget_for
 from bestbefore.replay.sweeps.progress import no_bar
 from bestbefore.replay.traces.columns.files import read_requests, read_updates
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.summary import counted
 
+BUDGET_OR_TARGET = "expected either --budget N and --objective MEASURE, or --target MEASURE=VALUE"
 BOUNDARIES = ("periodic", "interval")
 OUT_FORMATS = (".csv", ".json")
 
@@ -47,6 +50,13 @@ def _slots(_ctx: click.Context, _param: click.Parameter, value: str | None) -> l
     return [int(text) for text in numbers]
 
 
+def _parse_target(_ctx: click.Context, _param: click.Parameter, value: str | None) -> PlanTarget | None:
+    try:
+        return None if value is None else PlanTarget.parse(value)
+    except ValueError:
+        raise InputError(f"--target {value}: expected freshness=0.8, age=2h or delay=10m, for example") from None
+
+
 @click.command("plan", short_help="Plan contacts within a budget.")
 @file_option("--objects", "objects_path",
              "CSV file with the columns id,rate (updates per period); optional: weight,min,max (contacts per "
@@ -57,10 +67,13 @@ def _slots(_ctx: click.Context, _param: click.Parameter, value: str | None) -> l
 @file_option("--requests", "requests_path",
              "CSV file with the columns client,object,time, or .npz or Parquet: weights are multiplied by the requests "
              "(clicks) for each object, so that the fewest get an outdated answer.")
-@click.option("--budget", required=True, metavar="N",
+@click.option("--budget", metavar="N",
               callback=number("a number of contacts per period of more than 0", is_positive),
               help="Contacts per period, a number above 0.")
-@click.option("--objective", type=click.Choice(list(OBJECTIVES)), required=True,
+@click.option("--target", metavar="MEASURE=VALUE", callback=_parse_target,
+              help="Instead of --budget and --objective: freshness=0.8, age=2h or delay=10m, for example. The least "
+              "budget with which the plan reaches this mean is found.")
+@click.option("--objective", type=click.Choice(list(OBJECTIVES)),
               help="What to optimise: the share of time in which copies are current, their mean age, or the mean delay "
               "of updates.")
 @click.option("--period", "period_s", default="1d", show_default=True, metavar="DURATION",
@@ -99,8 +112,9 @@ def command(
     objects_path: Path | None,
     updates_path: Path | None,
     requests_path: Path | None,
-    budget: float,
-    objective: str,
+    budget: float | None,
+    target: PlanTarget | None,
+    objective: str | None,
     period_s: float,
     boundary: str | None,
     crawlers: int | None,
@@ -125,11 +139,12 @@ def command(
         "--closed needs --crawlers and --slots": closed_path is not None and slots is None,
         "--clusters needs --updates and --discrete, and no --longest-delay":
             clusters is not None and (updates_path is None or not discrete or longest_s is not None),
+        "--made needs --budget, not --target": made_path is not None and target is not None,
         "--now needs --made": now_s is not None and made_path is None,
         "--made needs --discrete, and no --longest-delay or --clusters":
             made_path is not None and (not discrete or longest_s is not None or clusters is not None),
     })
-    aim = Aim(objective, budget, period_s, discrete, "interval" if boundary == "interval" else "periodic")
+    aim = _aim(budget, target, objective, period_s, discrete, boundary)
     try:
         with_laws = aim.discrete and aim.objective == "freshness" and made_path is None
         objects, source = _objects(objects_path, updates_path, aim, with_laws=with_laws, with_beats=longest_s is None)
@@ -137,8 +152,10 @@ def command(
             objects = _weighted(objects, requests_path)
         with spinner("planning"):
             made = None if made_path is None else read_made(made_path)
-            plan = _plan(objects, aim, source, longest_s, made, now_s)
-            plan.mean(objective)
+            plan = _plan(objects, aim, target, source, longest_s, made, now_s)
+            plan.mean(aim.objective)
+        if target is not None:
+            say(f"{target} needs {plan.aim.budget:,.6g} contacts per {period_shown(period_s)}")
         moments, punctuality, in_slots = None, None, None
         if out_path is not None or slots is not None or (plan.objects.hourly is not None and not as_json):
             in_all = [] if crawlers is None or slots is None else slots * crawlers if len(slots) == 1 else slots
@@ -159,6 +176,20 @@ def command(
     with spinner("comparing with other plans"):
         text = summary(plan, punctuality, in_slots)
     click.echo(text)
+
+
+def _aim(
+    budget: float | None, target: PlanTarget | None, objective: str | None, period_s: float, discrete: bool,
+    boundary: str | None,
+) -> Aim:
+    """Return the aim; with a target its budget is to be found."""
+    if target is not None:
+        if budget is not None or objective not in (None, target.measure):
+            raise InputError(BUDGET_OR_TARGET)
+        budget, objective = math.inf, target.measure
+    if budget is None or objective is None:
+        raise InputError(BUDGET_OR_TARGET)
+    return Aim(objective, budget, period_s, discrete, "interval" if boundary == "interval" else "periodic")
 
 
 def _refuse_what_does_not_fit(
@@ -217,6 +248,7 @@ def _weighted(objects: PlannedObjects, requests_path: Path) -> PlannedObjects:
 def _plan(
     objects: PlannedObjects,
     aim: Aim,
+    target: PlanTarget | None,
     source: Path,
     longest_s: float | None,
     made: Sequence[MadeContact] | None,
@@ -227,7 +259,7 @@ def _plan(
             objects, aim = rest_of(objects, aim, made, now_s)
         if longest_s is not None:
             objects = objects.contacted_within(longest_s / aim.period_s, aim.boundary, discrete=aim.discrete)
-        return best_plan(objects, aim)
+        return best_plan(objects, aim if target is None else replace(aim, budget=budget_for(objects, aim, target)))
     except RowError as error:
         where = f"id {objects.ids[error.row]!r}" if objects.lines is None else f"line {objects.lines[error.row]}"
         raise TraceError(f"{source}: {where}: {error.problem}") from None

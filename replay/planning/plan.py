@@ -1,6 +1,7 @@
 """A plan of contacts per period for an objective, and the baseline plans with which it is compared."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,6 +75,17 @@ def best_plan(objects: PlannedObjects, aim: Aim) -> ContactPlan:
     if not aim.discrete:
         return ContactPlan(objects, aim, _frequencies(ALLOCATIONS[aim.objective], objects, aim.budget))
     return ContactPlan(objects, aim, _visits(objects, aim).astype(np.float64))
+
+
+def means(plan: ContactPlan) -> Mapping[str, float]:
+    """Weighted means over the objects; freshness and age are means of an object, the delay is that of an update."""
+    weights, rates = plan.objects.weights, plan.objects.rates
+    changing = weighted_mean(rates, weights)
+    return {
+        "freshness": plan.mean("freshness"),
+        "age": plan.mean("age"),
+        "delay": plan.mean("delay") / changing if changing > 0.0 else 0.0,
+    }
 
 
 def baseline_plan(name: str, plan: ContactPlan) -> ContactPlan:

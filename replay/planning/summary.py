@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from bestbefore.policies.prefetch.table import OBJECTIVES
 from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 from bestbefore.replay.planning.laws import name_of
 from bestbefore.replay.planning.moments import Punctuality
-from bestbefore.replay.planning.plan import BASELINES, ContactPlan, baseline_plan
+from bestbefore.replay.planning.plan import BASELINES, ContactPlan, baseline_plan, means
 from bestbefore.replay.planning.slotted import Slotted, shown_slots
 from bestbefore.replay.report.formatting import aligned, percent
 from bestbefore.replay.traces.summary import counted
@@ -81,20 +80,20 @@ def _measures(plan: ContactPlan) -> list[str]:
     """A table of this plan and the baselines by all measures, and the gains over the baselines."""
     period_s, aim = plan.aim.period_s, plan.aim
     plans = {"this plan": plan, **{name: baseline_plan(name, plan) for name in BASELINES}}
-    means = {name: _means(one) for name, one in plans.items()}
+    found = {name: means(one) for name, one in plans.items()}
     rows = [
         [name, f"{mean['freshness']:.4g}", _waited(mean["age"] * period_s), _waited(mean["delay"] * period_s)]
-        for name, mean in means.items()
+        for name, mean in found.items()
     ]
     lines = list(aligned([["", "freshness", "age", "delay"], *rows], words=1))
-    own = means["this plan"][aim.objective]
-    parts = [_better(aim.objective, own, means[name][aim.objective], name) for name in BASELINES]
+    own = found["this plan"][aim.objective]
+    parts = [_better(aim.objective, own, found[name][aim.objective], name) for name in BASELINES]
     lines += ["", f"{aim.objective}: {', '.join(parts)}"]
     if plan.objects.requests is not None:
         wrong = {name: percent(_embarrassment(one)) for name, one in plans.items()}
         others = ", ".join(f"{wrong[name]} if {name}" for name in BASELINES)
         lines.append(f"embarrassment: {wrong['this plan']} of requests get a wrong answer ({others})")
-    if any(math.isinf(value) for mean in means.values() for value in mean.values()):
+    if any(math.isinf(value) for mean in found.values() for value in mean.values()):
         lines.append(f"({NEVER}: an object that changes is never contacted, and its copy grows ever older)")
     return lines
 
@@ -105,18 +104,6 @@ def _embarrassment(plan: ContactPlan) -> float:
     assert requests is not None
     stale = 1.0 - plan.values("freshness")
     return float(plan.objects.weights @ stale / requests.sum())
-
-
-def _means(plan: ContactPlan) -> Mapping[str, float]:
-    """Weighted means over the objects; freshness and age are means of an object, the delay is that of an update."""
-    weights, rates = plan.objects.weights, plan.objects.rates
-    changing = objectives.weighted_mean(rates, weights)
-    delays = plan.mean("delay")
-    return {
-        "freshness": plan.mean("freshness"),
-        "age": plan.mean("age"),
-        "delay": delays / changing if changing > 0.0 else 0.0,
-    }
 
 
 def _waited(seconds: float) -> str:

@@ -21,12 +21,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
+from bestbefore.policies.units import DAY_S, FloatArray
 
 WEEK_S = (7 * DAY_S,)
 """One window, which smooths bursts."""
-WEEK_TO_HOUR_S = (7 * DAY_S, DAY_S, 3 * HOUR_S, HOUR_S)
-"""Four windows, which follow bursts."""
 PASSES = 500
 CONVERGED = 1e-7
 AT_LEAST = 0.5

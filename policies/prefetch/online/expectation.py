@@ -9,7 +9,7 @@ import numpy as np
 
 from bestbefore.policies.prefetch.allocation import objectives
 from bestbefore.policies.prefetch.allocation.cubics import chunks
-from bestbefore.policies.prefetch.allocation.root import falling_root
+from bestbefore.policies.prefetch.allocation.root import Root, falling_root
 from bestbefore.policies.prefetch.online.estimate import Columns
 from bestbefore.policies.prefetch.online.index import Index
 from bestbefore.policies.units import HOUR_S, FloatArray
@@ -89,9 +89,16 @@ def _parts(columns: Columns, index: Index, log_price: float) -> Iterator[_Part]:
         yield _Part(rates, weights, costs, contacts)
 
 
-def log_price_for_budget(columns: Columns, index: Index, per_hour: float, guess: float) -> float:
-    """Return the logarithm of the price at which contacts cost so much; the nearest possible if there is none."""
-    return _solved(lambda log_price: _log(cost_per_hour(columns, index, log_price) / per_hour), guess)
+def log_price_for_budget(
+    columns: Columns, index: Index, per_hour: float, guess: float, *, is_least: bool = True
+) -> float:
+    """Return the logarithm of the price at which contacts cost so much; the nearest possible if there is none.
+
+    For freshness the cost jumps where an object gets its first contact. If it does so across the given one, the least
+    price costs more than that and the next one less.
+    """
+    root = _solved(lambda log_price: _log(cost_per_hour(columns, index, log_price) / per_hour), guess)
+    return root.low if is_least else root.high
 
 
 def log_price_for_target(columns: Columns, index: Index, measure: str, value: float, guess: float) -> float:
@@ -102,17 +109,17 @@ def log_price_for_target(columns: Columns, index: Index, measure: str, value: fl
     sign = 1.0 if measure == "freshness" else -1.0
     return _solved(
         lambda log_price: sign * _log(expected(columns, index, log_price).value(measure) / value), guess
-    )
+    ).low
 
 
-def _solved(excess: Callable[[float], float], guess: float) -> float:
+def _solved(excess: Callable[[float], float], guess: float) -> Root:
     """The root of a function that falls with the logarithm of the price; the end where it has none."""
     low, high = LOG_PRICES
     if excess(low) <= 0.0:
-        return low
+        return Root(low, low, 0.0, 0.0)
     if excess(high) >= 0.0:
-        return high
-    return falling_root(excess, guess, SLOPE, TOLERANCE, high).low
+        return Root(high, high, 0.0, 0.0)
+    return falling_root(excess, guess, SLOPE, TOLERANCE, high)
 
 
 def _log(ratio: float) -> float:

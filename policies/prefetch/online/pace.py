@@ -1,4 +1,4 @@
-"""The pace of a schedule: what the contacts that became due cost, against what its price was expected to bring."""
+"""The pace of a schedule: what the contacts that became due cost, against its budget."""
 
 from collections import deque
 
@@ -6,45 +6,61 @@ from bestbefore.policies.units import HOUR_S
 
 PARTS = 24
 """The parts of the period of a budget. At the end of each the price is set again."""
+MOST_OFF = 2.0
+"""What counts of a period that cost more or less than its budget by more than this factor, as after a pause."""
+MOST = 10.0
+LEAST_SEEN = 0.25
+"""A part that was cut short by a spent budget counts as at least so much of a part."""
 
 
 class Pace:
-    """The contacts of the last period, by part."""
+    """The costs of the last period, by part, and the correction of the budget that follows from them.
+
+    The price is solved for constant rates. Where hours and bursts bring more contacts than that, it must be solved for
+    a smaller budget: that over the correction. It changes by what a period is off in as many periods as there are
+    between two contacts with an object: a lower price brings many objects forward at once, and fewer afterwards.
+    """
 
     def __init__(self, period_s: float, now_s: float) -> None:
+        self.correction = 1.0
         self.part_s = period_s / PARTS
-        self.part_from_s = now_s
+        self._from_s = now_s
         self._due = 0.0
         self.is_idle = False
         """Whether no contact is possible now."""
-        self._parts: deque[tuple[float, float]] = deque(maxlen=PARTS)
-        """Of each part the cost of the contacts that became due, and that expected."""
+        self._is_first = True
+        self._parts: deque[float] = deque(maxlen=PARTS)
+        """The cost of the contacts that became due in each part, over its budget."""
 
     def count(self, cost: float) -> None:
         """Count a contact that became due."""
         self._due += cost
         self.is_idle = False
 
+    def budget_changed(self) -> None:
+        """Keep the correction; what became due under another budget does not count."""
+        self._is_first = True
+
     def is_over(self, now_s: float) -> bool:
         """Whether the present part of the period is over."""
-        return not self.part_from_s <= now_s < self.part_from_s + self.part_s
+        return not self._from_s <= now_s < self._from_s + self.part_s
 
-    def next_part(self, now_s: float, expected_per_hour: float) -> None:
-        """Begin another part; `expected_per_hour` is what the price of the part that ends was to bring."""
-        passed_s = now_s - self.part_from_s
-        if 0.0 < passed_s < PARTS * self.part_s:
-            self._parts.append((self._due, expected_per_hour * passed_s / HOUR_S))
-        else:  # the clock was set, or `take` was not called: what became due says nothing
+    def next_part(self, now_s: float, per_hour: float, interval_s: float) -> None:
+        """Begin another part; `per_hour` is the budget, and `interval_s` the mean time between contacts."""
+        passed_s = now_s - self._from_s
+        if self._is_first or not 0.0 < passed_s < PARTS * self.part_s:
+            # what was due long ago, or the clock was set: what became due says nothing
+            self._is_first = False
             self._parts.clear()
-        self._due, self.part_from_s, self.is_idle = 0.0, now_s, False
+        else:
+            part = per_hour * self.part_s / HOUR_S
+            self._parts.append(self._due / part * self.part_s / max(passed_s, LEAST_SEEN * self.part_s))
+            seen = sum(self._parts) + PARTS - len(self._parts)
+            off = min(max(seen / PARTS, 1.0 / MOST_OFF), MOST_OFF)
+            gain = self.part_s / max(interval_s, PARTS * self.part_s)
+            self.correction = min(max(self.correction * off**gain, 1.0 / MOST), MOST)
+        self._due, self._from_s, self.is_idle = 0.0, now_s, False
 
     def idle(self, now_s: float) -> None:
         """Leave out of account what passes from the end of the last part until the next contact."""
-        self.is_idle, self.part_from_s = True, now_s
-
-    def ratio(self, per_hour: float) -> float:
-        """What became due over what was expected. Of parts not yet observed both count as the budget."""
-        unseen = (PARTS - len(self._parts)) * self.part_s / HOUR_S * per_hour
-        due = sum(due for due, _ in self._parts) + unseen
-        expected = sum(expected for _, expected in self._parts) + unseen
-        return min(max((due + 1.0) / (expected + 1.0), 0.1), 10.0)
+        self.is_idle, self._from_s = True, now_s

@@ -4,8 +4,8 @@ An object is due when its index reaches the price of a contact (`index`). After 
 with what the contact has shown, and from it follows when it is due next. Nothing else is planned.
 
 The price is that at which the objects, each at its constant mean rate, have as many contacts as the budget allows;
-where more or fewer became due over the last period (`pace`), it is solved for as much less or more. So it follows
-objects that come and go, rates, and budgets.
+where more or fewer become due (`pace`), it is solved for as much less or more. So it follows objects that come and go,
+rates, and budgets.
 
 An object waits in a queue until a lower price than the present one would be reached, and only then is the moment
 solved at the present price. So a change of the price costs nothing at once, unless it falls by half: then all objects
@@ -31,18 +31,25 @@ from bestbefore.policies.prefetch.online.expectation import (
 from bestbefore.policies.prefetch.online.index import INDEXES
 from bestbefore.policies.prefetch.online.pace import Pace
 from bestbefore.policies.prefetch.online.week import WeekRates
-from bestbefore.policies.units import DAY_S, FloatArray, IntArray
+from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray, IntArray
 
 LEAST_SHARE = 0.2
 """The least rate of an hour in an index, as a share of the mean rate, so that it stays bounded in quiet hours."""
 LOWER = 0.5
 """The part of the price at which an object is looked at again."""
+AGAIN = 0.5
+"""An object that is not due yet is looked at again after this part of the time since its contact, or when it is due:
+the price may have fallen by then, and what never reaches it now may reach that."""
+MOST_OFTEN_S = 60.0
 AT_ONCE = 256
 """The objects whose due times are solved in one array, which then fits the processor cache."""
 OF_UPCOMING = 4
 """Of so many times the wanted objects, those queued first, the due times are solved to find the earliest."""
+LEAST_CONTACTS = 1e-6
+"""Per hour; fewer are not expected."""
 GROWTH = 1.25
-"""The growth of the number of objects at which the price is set again."""
+"""The growth of the number of objects at which the price is set again, and of the budget at which the pace begins
+again."""
 
 
 class Schedule:
@@ -59,7 +66,7 @@ class Schedule:
         self._hastened: set[int] = set()
         self._kept_s: dict[int, float] = {}
         """The times until which objects were postponed, and to which they were hastened."""
-        self._budget_per_hour = self._wanted_per_hour = budget_per_hour
+        self._budget_per_hour = budget_per_hour
         self._pace = Pace(period_s, now_s)
         self._size = 0
         """The number of objects."""
@@ -117,7 +124,8 @@ class Schedule:
                 self._queue.remove(slot)
                 self._pace.count(float(self._columns.costs[slot]))
                 return slot
-            self._queue.put(slot, due_s)
+            waited_s = now_s - float(self._columns.contact_s[slot])
+            self._queue.put(slot, min(due_s, now_s + max(AGAIN * waited_s, MOST_OFTEN_S)))
         return None
 
     def postpone(self, slot: int, until_s: float) -> None:
@@ -169,21 +177,31 @@ class Schedule:
         Else the time for which a spent budget stops all contacts would lower the price, which spends the budget again.
         """
         if not self._pace.is_idle and not math.isnan(self._log_price):
-            self._pace.next_part(now_s, self._wanted_per_hour)
+            self._next_part(now_s)
         self._pace.idle(now_s)
 
     def set_budget(self, per_hour: float, now_s: float) -> None:
         """Go on with another budget."""
+        if per_hour == self._budget_per_hour and not self.is_price_due(now_s):
+            return
+        if not 1.0 / GROWTH < per_hour / self._budget_per_hour < GROWTH:
+            self._pace.budget_changed()
         self._budget_per_hour = per_hour
         self.set_price(now_s)
 
     def is_price_due(self, now_s: float) -> bool:
-        """Whether it is time to set the price again: `take` does it then, if nobody else has."""
+        """Whether it is time to set the price again: `take` does it then, if it was not done."""
         return self._size > 0 and (self._pace.is_over(now_s) or self._size > GROWTH * self._priced)
 
     def expected(self) -> Expectation:
         """Return what the present price brings at constant rates. O(n)."""
         return expected(self._columns, self._index, self._log_price)
+
+    def _next_part(self, now_s: float) -> None:
+        columns = self._columns
+        mean_cost = float(columns.costs[columns.live].mean()) if self._size else 1.0
+        contacts = cost_per_hour(columns, self._index, self._log_price) / mean_cost
+        self._pace.next_part(now_s, self._budget_per_hour, HOUR_S * self._size / max(contacts, LEAST_CONTACTS))
 
     def _let_go(self, slot: int) -> None:
         self._hastened.discard(slot)
@@ -195,9 +213,11 @@ class Schedule:
         if math.isnan(self._log_price):
             return contact_s
         self._most_queued = max(self._most_queued, LOWER * self.price)
-        parts = [slice(start, start + AT_ONCE) for start in range(0, slots.size, AT_ONCE)]
-        due_s = [self._due_s(slots[part], LOWER * self.price, contact_s[part]) for part in parts]
-        return np.concatenate([np.empty(0), *due_s])  # none may be queued: all are under way
+        due_s = np.empty(slots.size)
+        for start in range(0, slots.size, AT_ONCE):
+            part = slice(start, start + AT_ONCE)
+            due_s[part] = self._due_s(slots[part], LOWER * self.price, contact_s[part])
+        return due_s
 
     def _due_s(self, slots: IntArray, price: float, from_s: FloatArray) -> FloatArray:
         """(n,) when objects are due at a price, not before `from_s` (n,) and within their limits."""
@@ -237,9 +257,11 @@ class Schedule:
         guess = 0.0
         if not math.isnan(self._log_price):
             guess = self._log_price
-            self._pace.next_part(now_s, cost_per_hour(self._columns, self._index, guess))
-        wanted = self._wanted_per_hour = self._budget_per_hour / self._pace.ratio(self._budget_per_hour)
-        self._log_price = log_price_for_budget(self._columns, self._index, wanted, guess)
+            if self._pace.is_over(now_s):
+                self._next_part(now_s)
+        correction = self._pace.correction
+        wanted = self._budget_per_hour / correction
+        self._log_price = log_price_for_budget(self._columns, self._index, wanted, guess, is_least=correction <= 1.0)
         self._priced = self._size
         if not self.price >= self._most_queued:
             self._queue_again()

@@ -5,8 +5,8 @@ from functools import cached_property
 import numpy as np
 
 from bestbefore.policies.models.patterns import CLUSTERS, Clusters, clusters, most_likely_cluster, profiles
-from bestbefore.policies.models.rates.recent import WEEK_S, WEEK_TO_HOUR_S, RecentRates
-from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray, IntArray
+from bestbefore.policies.models.rates.recent import WEEK_S, RecentRates
+from bestbefore.policies.units import HOUR_S, FloatArray
 from bestbefore.replay.papers.feeds.learning_windows import LEAST_POSTINGS
 from bestbefore.replay.papers.feeds.spans import LEARN_DAYS, START_S, Spans
 
@@ -34,21 +34,6 @@ class LearntRates:
         first = self.spans.counted(np.arange(len(self.spans)), START_S / 2, WEEK_S)
         learnt = RecentRates.fitted(first, self.spans.learnt - first[:, 0], WEEK_S[0] / HOUR_S)
         return HOURS_A_DAY * learnt.per_hour(self.spans.learnt[:, None] / 2.0)
-
-    @cached_property
-    def recent_rates(self) -> RecentRates:
-        """A regression on the last week, day and hours, fitted to the half days and days of the second week."""
-        recent, followed, hours = [], [], []
-        feeds = np.arange(len(self.spans))
-        for t in np.arange(START_S / 2, START_S, DAY_S / 2).tolist():
-            before = self.spans.counted(feeds, t, WEEK_TO_HOUR_S)
-            for length_h in (12.0, 24.0):
-                until = t + length_h * HOUR_S
-                if until <= START_S:
-                    recent.append(before)
-                    followed.append(self.spans.counted(feeds, until, (length_h * HOUR_S,))[:, 0])
-                    hours.append(np.full(feeds.size, length_h))
-        return RecentRates.fitted(np.concatenate(recent), np.concatenate(followed), np.concatenate(hours))
 
     @cached_property
     def common(self) -> FloatArray:
@@ -99,7 +84,3 @@ class LearntRates:
     def drawn(self) -> FloatArray:
         """The profile of each feed's hours with postings, smoothed with the centroid `likeliest`."""
         return profiles(self.spans.active_hours_learnt, self.likeliest, STRENGTH)
-
-    def rates_at(self, feeds: IntArray, now_s: float) -> FloatArray:
-        """(n,) the expected postings per hour of some feeds, given all their postings up to `now_s`."""
-        return self.recent_rates.per_hour(self.spans.counted(feeds, now_s, WEEK_TO_HOUR_S))

@@ -3,7 +3,7 @@
 from bestbefore.replay.papers.claims import write_claims
 from bestbefore.replay.papers.feeds import crawlers, examples, hours, pollers, population, tables, windows
 from bestbefore.replay.papers.feeds.learnt_rates import LearntRates
-from bestbefore.replay.papers.feeds.spans import LIKE_PAPER_NAME, like_paper, read_spans
+from bestbefore.replay.papers.feeds.spans import LIKE_PAPER_NAME, TRACES, like_paper, read_spans, sampled, sampled_name
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.report.page import Page
 
@@ -23,6 +23,7 @@ def write(work: Work, page: Page) -> None:
     )
     examples.write(page)
     population.write(page, spans)
+    sets |= {sampled_name(name): LearntRates(sampled(spans[name])) for name in TRACES}
     found = tables.found_for(work, sets)
     claims = tables.write(page, sets, found)
     pollers.write(work, page, like, found)

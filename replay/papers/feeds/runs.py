@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.papers.feeds import online
 from bestbefore.replay.papers.feeds.learnt_rates import LearntRates
 from bestbefore.replay.papers.feeds.polling import Measured, Schedules
@@ -26,17 +27,26 @@ STRATEGIES: Mapping[str, Callable[[LearntRates, int], Schedules]] = {
     "both, exact points": lambda learnt, per_day: both(learnt.rates, learnt.nearest, None, per_day),
     "and patterns drawn to clusters": lambda learnt, per_day: both(learnt.rates, learnt.drawn, None, per_day),
     PLANNED: lambda learnt, per_day: both(learnt.rates_to_come, learnt.drawn, None, per_day),
-    "online, due dates": online.by_due_dates,
-    ONLINE: online.by_index,
+    ONLINE: online.by_schedule,
 }
 
+ESTIMATORS: Mapping[str, Callable[[FloatArray], online.RateAt]] = {
+    "the memory of `renewal`": online.remembered,
+    "postings of the last 7 days": partial(online.counted, days=7.0),
+    "postings of the last 14 days": partial(online.counted, days=14.0),
+    "all postings": online.counted,
+}
+"""The rates with which `ONLINE` is tried; the first is its own."""
+
 Key = tuple[str, str, int]
-"""(set of feeds, strategy, retrievals a day)."""
+"""(set of feeds, strategy or one of `ESTIMATORS`, retrievals a day)."""
 
 
 def measure(sets: Mapping[str, LearntRates], key: Key) -> Measured:
     """Return the result of a strategy."""
     name, strategy, per_day = key
+    if strategy in ESTIMATORS:
+        return sets[name].spans.measured(online.by_schedule(sets[name], per_day, ESTIMATORS[strategy]))
     return sets[name].spans.measured(STRATEGIES[strategy](sets[name], per_day))
 
 

@@ -30,8 +30,10 @@ PAPER_FEEDS, PAPER_DAILY, PAPER_POSTINGS_A_WEEK = 9634, 3116, 180_000
 """Sections 4.1 and 2.2: the number of feeds, of feeds with a posting a day or more, and of all postings a week."""
 MOST_POSTINGS = 2047
 """The most postings of a sampled span; our traces have too few spans with more."""
+SAMPLED = 300
+"""The most spans of a trace that schedules without a plan are tried on, which take a millisecond a retrieval."""
 LIKE_PAPER_NAME, LIKE_PAPER, SEED = "like the paper", 850, 2007
-"""The number of sampled spans is limited by the octave of postings with the fewest spans."""
+"""The number of spans like the paper's is limited by the octave of postings with the fewest spans."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +115,17 @@ def read_spans(work: Work) -> dict[str, Spans]:
         if not len(spans.judged):
             raise TraceError(f"{work.trace(f'postings_{name}.csv.gz')}: all within {LEARN_DAYS} days, expected more")
     return {**found, "all": Spans("all", [times for name in TRACES for times in found[name].times_s])}
+
+
+def sampled(spans: Spans) -> Spans:
+    """Sample at most `SAMPLED` spans."""
+    drawn = np.random.default_rng(SEED).permutation(len(spans))[:SAMPLED]
+    return spans.only(np.sort(drawn), sampled_name(spans.name))
+
+
+def sampled_name(name: str) -> str:
+    """The name of the sample of a trace."""
+    return f"{name}, sampled"
 
 
 def cut(postings: Updates) -> list[FloatArray]:

@@ -11,12 +11,12 @@ minutes, are just below a week. So here are two plans with both:
 import numpy as np
 
 from bestbefore.policies.prefetch.allocation import continuous
-from bestbefore.policies.prefetch.online.spacing import GOLDEN
 from bestbefore.policies.prefetch.timing.exact import Points, retrieval_points, retrieval_points_of_all
 from bestbefore.policies.prefetch.timing.points import Intensity, grid_h
 from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray, IntArray
 from bestbefore.replay.papers.feeds.point_search import refined_points
 from bestbefore.replay.papers.feeds.polling import Recurrent, Spaced
+from bestbefore.replay.planning.moments import phases
 
 WEEK_DAYS = 7
 
@@ -30,8 +30,7 @@ def evenly(per_day: FloatArray) -> Spaced:
     """Schedule evenly spaced retrievals, `per_day` (F,), with evenly spread phases; 0: never."""
     with np.errstate(divide="ignore"):
         spacing = DAY_S / per_day
-    phases = np.arange(1, per_day.size + 1) * GOLDEN % 1.0
-    return Spaced(np.asarray(phases * np.where(per_day > 0.0, spacing, 0.0)), spacing)
+    return Spaced(np.asarray(phases(per_day.size) * np.where(per_day > 0.0, spacing, 0.0)), spacing)
 
 
 def uniform(feeds: int, per_day: float) -> Spaced:
@@ -74,7 +73,7 @@ def both_with_gaps(
     hours = retrieval_points_of_all(profiles, daily, points)
     with np.errstate(divide="ignore"):
         gaps = np.where(numbers > 0.0, np.rint(1.0 / np.minimum(numbers, 1.0)), 1.0)
-    first = np.floor(gaps * (np.arange(1, rates.size + 1) * GOLDEN % 1.0))
+    first = np.floor(gaps * phases(rates.size))
     plans = [(own + day * BINS) * HOUR_S for own, day in zip(hours, first.tolist(), strict=True)]
     return Recurrent(plans, gaps * DAY_S)
 

@@ -13,6 +13,7 @@ from bestbefore.replay.papers.feeds.runs import (
     ALLOCATION,
     BOTH,
     BUDGETS,
+    ESTIMATORS,
     GAPS,
     ONLINE,
     PAPERS,
@@ -23,7 +24,7 @@ from bestbefore.replay.papers.feeds.runs import (
     Key,
     measured,
 )
-from bestbefore.replay.papers.feeds.spans import LIKE_PAPER_NAME
+from bestbefore.replay.papers.feeds.spans import LIKE_PAPER_NAME, SAMPLED, TRACES, sampled_name
 from bestbefore.replay.papers.printed import minutes
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.report.page import Page
@@ -37,7 +38,7 @@ PRINTED = {
 }
 """Table 1: mean, maximum and standard deviation of the delay, in minutes, by strategy."""
 EXACT_BOTH = "both, exact points"
-ALL, TRACED = "all", ("feeds", "commits", "releases")
+ALL = "all"
 SOLVED = {name: name for name in (UNIFORM, TIMING, ALLOCATION)} | {BOTH: EXACT_BOTH}
 """The strategies for all postings, with exact points, since the paper's refinement would take minutes. Its delays are
 within two percent of these."""
@@ -49,8 +50,9 @@ def found_for(work: Work, sets: Mapping[str, LearntRates]) -> Found:
     """Measure all strategies of the section."""
     keys: list[Key] = [(LIKE_PAPER_NAME, name, per_day) for name in STRATEGIES for per_day in BUDGETS]
     keys += [(ALL, name, per_day) for name in SOLVED.values() for per_day in BUDGETS]
-    keys += [(trace, name, 1) for trace in TRACED for name in SOLVED.values()]
-    keys += [(trace, ONLINE, 1) for trace in TRACED[:2]]
+    keys += [(trace, name, 1) for trace in TRACES for name in SOLVED.values()]
+    keys += [(LIKE_PAPER_NAME, name, 1) for name in ESTIMATORS]
+    keys += [(sampled_name(trace), name, b) for trace in TRACES for name in (PLANNED, ONLINE) for b in BUDGETS]
     for learnt in sets.values():
         _learn(learnt)
     return measured(work, sets, keys)
@@ -61,13 +63,13 @@ def _learn(learnt: LearntRates) -> None:
     assert len(learnt.nearest) == len(learnt.rates)
     if learnt.spans.name not in (ALL, "releases"):
         assert len(learnt.drawn) == len(learnt.rates_to_come)
-        assert learnt.recent_rates is not None
 
 
 def write(page: Page, sets: Mapping[str, LearntRates], found: Found) -> list[Claim]:
     """Write the sections, and return the claims with our results."""
     _write_table_1(page, sets, found)
     _write_figure_13(page, found)
+    _write_online(page, found)
     _write_all(page, found)
     like = {name: found[LIKE_PAPER_NAME, name, 1].mean_s for name in (*PAPERS, GAPS, PLANNED, ONLINE)}
     everything = {name: found[ALL, strategy, 1].mean_s for name, strategy in SOLVED.items()}
@@ -125,9 +127,9 @@ def _write_table_1(page: Page, sets: Mapping[str, LearntRates], found: Found) ->
         gaps of whole days. Patterns of feeds that post little mislead, as they are the hours of single postings.
         *Ours, planned* is the weekly plan for other rates and patterns: the rate of a feed is what in the second week
         followed such a first week, and patterns are smoothed towards clusters of feeds that post daily. *Ours, online*
-        continues to learn after each retrieval, and retrieves the feeds with the largest index
-        (`policies/prefetch/online/delay.py`). A mean over feeds, each of which counts once, is made longer by any
-        allocation that favours busy feeds: it minimises the mean over postings."""
+        is the schedule of the proxy: it continues to learn after each retrieval, and retrieves a feed when its index
+        reaches the price of a retrieval (`policies/prefetch/online/schedule.py`). A mean over feeds, each of which
+        counts once, is made longer by any allocation that favours busy feeds: it minimises the mean over postings."""
     )
 
 
@@ -142,10 +144,9 @@ def _write_figure_13(page: Page, found: Found) -> None:
     page.text(
         """Mean delays in minutes on the feeds like the paper's. Below the four of the paper, one part after the other
         is improved: points by dynamic programming instead of refinement; each feed's own pattern, drawn to its cluster;
-        expected rates instead of past ones. The last two have no plan: due dates at the frequencies of theorem 1 for
-        rates that are estimated again (`online/spacing.py`), and the index (`online/delay.py`), which is evaluated
-        every ten minutes. These two learn from the test period too, but only what retrievals have shown by then; and
-        they spread the retrievals of all feeds evenly over the day, which a plan need not. The figure's values are not
+        expected rates instead of past ones. The last has no plan: each retrieval shows the postings up to then, from
+        which the memory of `renewal` gives the rate and the index the moment of the next (`online/schedule.py`). So it
+        learns from the test period too, but only what retrievals have shown by then. The figure's values are not
         printed; at one retrieval they are those of table 1."""
     )
     _write_means(page, LIKE_PAPER_NAME, {name: name for name in STRATEGIES}, found)
@@ -153,6 +154,31 @@ def _write_figure_13(page: Page, found: Found) -> None:
         [Line(name, [(float(b), found[LIKE_PAPER_NAME, name, b].mean_s / 60) for b in BUDGETS], marked=True)
          for name in (*PAPERS, PLANNED, ONLINE)],
         Scale("retrievals a day of a feed", logarithmic=True), Scale("mean delay, minutes", logarithmic=True)))
+
+
+def _write_online(page: Page, found: Found) -> None:
+    page.section("Without a plan: which rates, and on which feeds")
+    page.text(
+        f"""*{ONLINE.capitalize()}* at one retrieval a day of a feed like the paper's, with other estimates of the rate
+        after a retrieval: mean delays in minutes. What counts postings counts half a posting in half a day more."""
+    )
+    page.table(("rate", "mean delay", "largest delay", "retrievals a day"), [
+        (name, minutes(one.mean_s), f"{one.max_s / 60:.0f}", f"{one.retrievals_per_day:.3f}")
+        for name in ESTIMATORS for one in [found[LIKE_PAPER_NAME, name, 1]]
+    ])  # fmt: skip
+    page.text(
+        f"""Against the best plan by source, on at most {SAMPLED} spans of each, drawn at random: mean delays in
+        minutes, and *{ONLINE}* over *{PLANNED}*."""
+    )
+    rows = []
+    for name in (LIKE_PAPER_NAME, *map(sampled_name, TRACES)):
+        rows += [
+            (f"`{name}`", strategy, *(minutes(found[name, strategy, b].mean_s) for b in BUDGETS))
+            for strategy in (PLANNED, ONLINE)
+        ]
+        ratios = (found[name, ONLINE, b].mean_s / found[name, PLANNED, b].mean_s for b in BUDGETS)
+        rows.append((f"`{name}`", "ratio", *(f"{ratio:.2f}" for ratio in ratios)))
+    page.table(("feeds", "strategy", *(f"{b} a day" for b in BUDGETS)), rows)
 
 
 def _write_all(page: Page, found: Found) -> None:
@@ -165,12 +191,11 @@ def _write_all(page: Page, found: Found) -> None:
     _write_means(page, ALL, SOLVED, found)
     page.text("Each trace alone, at one retrieval a day of a feed:")
     rows = []
-    for trace in TRACED:
+    for trace in TRACES:
         means = [found[trace, name, 1].mean_s for name in SOLVED.values()]
-        online = found.get((trace, ONLINE, 1))
         shares = (f"{mean / means[0]:.2f}" for mean in means[1:])
-        rows.append((f"`{trace}`", *map(minutes, means), minutes(None if online is None else online.mean_s), *shares))
-    page.table(("trace", *PAPERS, ONLINE, *(f"{name}, of uniform" for name in PAPERS[1:])), rows)
+        rows.append((f"`{trace}`", *map(minutes, means), *shares))
+    page.table(("trace", *PAPERS, *(f"{name}, of uniform" for name in PAPERS[1:])), rows)
 
 
 def _write_means(page: Page, name: str, strategies: Mapping[str, str], found: Found) -> None:

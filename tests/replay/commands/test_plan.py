@@ -45,6 +45,22 @@ def test_json_is_the_objective_and_the_rates_and_nothing_else(objective: str, ca
     assert told["objective"] == pytest.approx(float(getattr(objectives, objective)(rates, expected).mean()))
 
 
+def test_a_target_finds_its_budget(capsys: Capture) -> None:
+    assert run(["plan", "--objects=o.csv", "--target", "freshness=0.8"]) == 0
+    out, err = capsys.readouterr()
+    assert "freshness=0.8 needs 29.9" in err
+    assert "\nthis plan           0.8 " in out
+
+
+@pytest.mark.parametrize("options", [
+    [], ["--budget", "5"], ["--objective", "delay"], ["--target", "delay=1h", "--budget", "5"],
+    ["--target", "delay=1h", "--objective", "age"], ["--target", "delay"],
+])  # fmt: skip
+def test_either_a_budget_or_a_target_is_expected(options: list[str], capsys: Capture) -> None:
+    assert run(["plan", "--objects=o.csv", *options]) == 2
+    assert "expected" in capsys.readouterr().err
+
+
 def test_weights_count_in_the_objective(folder: Path, capsys: Capture) -> None:
     """One contact for the first: F(1) = 1 - 1/e, the weight 3; the second, without weight, does not count."""
     (folder / "o.csv").write_text("id,rate,weight\na,1,3\nb,1,0\n")

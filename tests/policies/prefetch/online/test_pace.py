@@ -1,9 +1,14 @@
-"""The ratio of contacts that became due to those expected, over the last period."""
+"""The correction of a budget settles where as much becomes due as it allows."""
 
 import pytest
 
 from bestbefore.policies.prefetch.online.pace import PARTS, Pace
 from bestbefore.policies.units import DAY_S, HOUR_S
+
+
+def spend(pace: Pace, hour: int, cost: float, budget: float = 10.0) -> None:
+    pace.count(cost)
+    pace.next_part((hour + 1) * HOUR_S, budget, DAY_S)
 
 
 def test_a_part_of_the_period_ends_after_its_length_and_when_the_clock_is_set_back():
@@ -13,35 +18,48 @@ def test_a_part_of_the_period_ends_after_its_length_and_when_the_clock_is_set_ba
     assert pace.is_over(999.0)
 
 
-def test_what_was_not_observed_counts_as_expected():
+def test_what_is_due_at_the_start_does_not_count():
     pace = Pace(DAY_S, 0.0)
-    assert pace.ratio(10.0) == 1.0
-    for _ in range(20):
-        pace.count(1.0)
-    pace.next_part(HOUR_S, 10.0)
-    assert pace.ratio(10.0) == pytest.approx((20 + 230 + 1) / (240 + 1))
+    spend(pace, 0, 1000.0)
+    assert pace.correction == 1.0
 
 
-def test_after_a_period_only_what_was_observed_counts():
+def test_after_a_period_of_twice_the_budget_the_correction_is_moving_there():
     pace = Pace(DAY_S, 0.0)
-    for hour in range(3 * PARTS):
-        for _ in range(5):
-            pace.count(1.0)
-        pace.next_part((hour + 1) * HOUR_S, 10.0)
-    assert pace.ratio(10.0) == pytest.approx((120 + 1) / (240 + 1))
-    pace.next_part(100 * DAY_S, 10.0)  # after a pause
-    assert pace.ratio(10.0) == 1.0
+    for hour in range(PARTS + 1):
+        spend(pace, hour, 20.0)
+    assert 1.3 < pace.correction < 2.0
+    spend(pace, 1000, 5.0)  # after a pause
+    assert 1.3 < pace.correction < 2.0
+
+
+def test_it_settles_where_the_budget_is_kept():
+    """What becomes due is three times what is wanted, and falls with the correction."""
+    pace, due = Pace(DAY_S, 0.0), 0.0
+    for hour in range(14 * PARTS):
+        due = 3.0 * 10.0 / pace.correction
+        spend(pace, hour, due)
+    assert pace.correction == pytest.approx(3.0, rel=0.05)
+    assert due == pytest.approx(10.0, rel=0.05)
+
+
+def test_it_moves_slowly_where_objects_are_contacted_rarely():
+    often, rarely = Pace(DAY_S, 0.0), Pace(DAY_S, 0.0)
+    for hour in range(2 * PARTS):
+        for pace, interval_s in ((often, HOUR_S), (rarely, 10 * DAY_S)):
+            pace.count(20.0)
+            pace.next_part((hour + 1) * HOUR_S, 10.0, interval_s)
+    assert often.correction > 2.0
+    assert rarely.correction < 1.2
 
 
 def test_the_time_in_which_no_contact_is_possible_does_not_count():
     pace = Pace(DAY_S, 0.0)
-    for _ in range(20):
-        pace.count(1.0)
-    pace.next_part(HOUR_S, 10.0)
+    spend(pace, 0, 20.0)
     for hour in range(1, 12):
         pace.idle(hour * HOUR_S)
     assert pace.is_idle
-    pace.count(1.0)
+    pace.count(5.0)
     assert not pace.is_idle
-    pace.next_part(11.5 * HOUR_S, 10.0)
-    assert pace.ratio(10.0) == pytest.approx((20 + 1 + 220 + 1) / (10 + 5 + 220 + 1))
+    pace.next_part(11.5 * HOUR_S, 10.0, DAY_S)
+    assert pace.correction == pytest.approx(1.0)

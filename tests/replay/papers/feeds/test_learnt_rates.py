@@ -60,7 +60,6 @@ def test_knowledge_of_the_hours_halves_the_delay(learnt):
 def test_online_retrievals_know_only_what_was_posted(learnt):
     moment_s = START_S + 5 * DAY_S
     cut = LearntRates(Spans("cut", [times[times <= moment_s] for times in learnt.spans.times_s]))
-    for schedule in (online.by_index, online.by_due_dates):
-        whole, without = (schedule(one, 1.0).moments_s for one in (learnt, cut))
-        for times, others in zip(whole, without, strict=True):
-            assert times[times <= moment_s].tolist() == others[others <= moment_s].tolist()
+    whole, without = (online.by_schedule(one, 1.0).moments_s for one in (learnt, cut))
+    for times, others in zip(whole, without, strict=True):
+        assert times[times <= moment_s].tolist() == others[others <= moment_s].tolist()
