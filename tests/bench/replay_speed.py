@@ -44,6 +44,8 @@ SPECS = (
 )
 EACH_A_CONTACT = ("indhist:theta=0.1,max_ttl=0", "agghist:theta=0.1,max_ttl=0", "indttl:theta=0.1,max_ttl=0")
 """Their expiries are computed before they are bounded."""
+PRICED = ("renewal:price=3",)
+"""Replayed as they are: how many requests are contacts follows from the price."""
 OBSERVED = (
     "ttl:alpha=1.31", "indhist:theta=0.1,max_ttl=1d,fallback=ttl+group,history_window=28d",
     "indttl:theta=0.1,max_ttl=1d,fallback=ttl+group,history_window=28d",
@@ -59,6 +61,7 @@ TARGETS = (
     (7, "requests", slice(1, 6), "the others"),
     (3, "expiries", slice(0, 6), "where a tenth are contacts"),
     (3, "expiries", slice(6, 9), "where each request is a contact"),
+    (2, "expiries", slice(9, 10), "`renewal`"),
 )
 """Millions a second on two cores, of what, by which of the policies measured, and in words."""
 
@@ -140,9 +143,10 @@ def measured(python: str | None, rounds: int, folder: Path) -> Iterator[str]:
     part = first(scenario, PLAIN_REQUESTS)
     part.known  # noqa: B018  made once, for all policies
     contacts = first(scenario, CONTACT_REQUESTS)
-    engine, few = engine_for(scenario, SPECS), engine_for(contacts, EACH_A_CONTACT)
+    engine, few = engine_for(scenario, SPECS + PRICED), engine_for(contacts, EACH_A_CONTACT)
     rows = [Measured(with_contacts(engine, pattern), len(requests), engine) for pattern in SPECS]
     rows += [Measured(spec, len(contacts.requests), few) for spec in EACH_A_CONTACT]
+    rows += [Measured(spec, len(requests), engine) for spec in PRICED]
     lru_times = []
     if python is not None:
         for_libcachesim(requests, folder / "lru.bin")
