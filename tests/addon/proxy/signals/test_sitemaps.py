@@ -20,7 +20,7 @@ def head(status: int = 200, **fields: str) -> Head:
     ({"content_type": "text/html", "content_encoding": "gzip"}, gzip.compress(BODY)),
     ({"content_type": "application/x-gzip"}, gzip.compress(BODY)),
     ({"content_type": "application/gzip", "content_encoding": "gzip"}, gzip.compress(gzip.compress(BODY))),
-])  # fmt: skip
+], ids=["plain", "coded", "file", "coded file"])  # fmt: skip
 async def test_a_sitemap_is_read_as_sent_or_as_a_file(fields: dict[str, str], body: bytes) -> None:
     found = await read_listing(head(**fields), body)
     assert found is not None
