@@ -44,6 +44,8 @@ MANY = 20_000
 LOADED_AT_ONCE = 200
 """How many candidates are loaded before requests are served again: some milliseconds."""
 MOST_PUSHED = 10_000
+UNREAD_S = 300.0
+"""When an object is looked at again whose record cannot be read, policy time."""
 
 
 class Candidates:
@@ -238,6 +240,9 @@ class Candidates:
         hastened: list[str] = []
         for i, url in enumerate(looked):
             record = await self._store.record(url)
+            if record is None and asked is None:  # the store is down: what is known stays
+                self.postpone(url, self._clock.now() + UNREAD_S)
+                continue
             demand = self._known_demand(url) if asked is None else asked[i]
             target = Target.parse(url)
             rule = self._rules().rule_for(target.host, target.path)

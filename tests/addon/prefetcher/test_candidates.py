@@ -291,6 +291,22 @@ async def test_while_the_store_is_down_they_stay(world: World, monkeypatch: pyte
     assert (candidates.objects.requests(slot), candidates.objects.asked_from(slot)) == (3, ("loopback",))
 
 
+async def test_one_whose_record_cannot_be_read_stays_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    await world.ask(URLS[0])
+    candidates = world.candidates()
+    await candidates.hold(ALL)
+    await candidates.look([URLS[0]])
+    assert len(candidates) == 1
+
+    async def nothing(*_: object) -> None:
+        return None
+
+    monkeypatch.setattr(type(world.store.planning), "asked", nothing)
+    monkeypatch.setattr(type(world.store), "record", nothing)
+    await candidates.look([URLS[0]])
+    assert len(candidates) == 1
+
+
 async def test_while_the_price_of_many_is_computed_nothing_is_due_and_changes_wait(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

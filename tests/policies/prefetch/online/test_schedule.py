@@ -215,3 +215,10 @@ def test_a_spent_budget_does_not_lower_the_price() -> None:
         schedule.idle(60.0 * minutes)
     schedule.take(1200 * 60.0)
     assert schedule.price == pytest.approx(price, rel=0.2)
+
+
+def test_nothing_may_be_put() -> None:
+    schedule = started({0: ScheduleEstimate(1.0, 0.0)}, 1.0)
+    schedule.take(0.0)
+    schedule.put_many([], [])
+    assert len(schedule) == 1
