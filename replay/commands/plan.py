@@ -37,7 +37,9 @@ from bestbefore.replay.traces.columns.files import read_requests, read_updates
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.summary import counted
 
-BUDGET_OR_TARGET = "expected either --budget N and --objective MEASURE, or --target MEASURE=VALUE"
+BUDGET_OR_TARGET = (
+    "expected either --budget N and --objective freshness, age or delay, or --target MEASURE=VALUE"
+)
 BOUNDARIES = ("periodic", "interval")
 OUT_FORMATS = (".csv", ".json")
 
@@ -95,16 +97,16 @@ def _parse_target(_ctx: click.Context, _param: click.Parameter, value: str | Non
               callback=number("a duration of more than 0", is_positive, parse_duration),
               help="At most this time between two contacts with an object that changes: seconds, or a number with s, "
               "m, h or d. Contacts are then evenly spaced.")
-@click.option("--clusters", type=click.IntRange(min=1), metavar="K",
-              help="With --updates and --discrete: hours of the day by K k-means clusters of objects instead of one "
-              "common pattern.")
+@click.option("--clusters", type=click.IntRange(min=1), metavar="N",
+              help="With --updates and --discrete: hours of the day by this number of k-means clusters of objects "
+              "instead of one common pattern.")
 @file_option("--made", "made_path",
              "With --discrete: continue a plan after these contacts: CSV file with the columns id,start_s (seconds of "
              "the period; negative: before it), as the file of slots. Times are then counted from --now.")
 @click.option("--now", "now_s", metavar="DURATION",
               callback=number("a duration of 0 or more", lambda value: 0.0 <= value < math.inf, parse_duration),
-              help="With --made: how much of the period has passed: seconds, or a number with s, m, h or d.  "
-              "[default: up to the last contact made]")
+              help="With --made: how much of the period has passed: seconds, or a number with s, m, h or d; "
+              "by default up to the last contact made.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON instead of a summary.")
 @click.option("--out", "out_path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write the plan to this file (.csv or .json), and a chart beside it (.svg).")

@@ -57,7 +57,7 @@ def parse_share(text: str) -> float:
               help="Policy to choose from: NAME or NAME:KEY=VALUE,...; a value may be a range A..B/N of N values. "
               f"Repeatable. Default: several of each kind. Names: {', '.join(LIVE_POLICIES)}.")
 @click.option("--present", default=DEFAULT_POLICY, show_default=True, metavar="SPEC",
-              help="Policy in use now, which is compared with those to choose from.")
+              help="Policy in use now, NAME or NAME:KEY=VALUE,..., which is compared with those to choose from.")
 @jobs_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON objects, one per line: the choice for each "
               "domain, the policy in use now, and each candidate.")
