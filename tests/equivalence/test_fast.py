@@ -149,7 +149,7 @@ def scenario_of(
     )
 
 
-@pytest.mark.parametrize(("spec", "names"), fast_or_slow(SPECS + MORE_SPECS))
+@pytest.mark.parametrize(("spec", "names"), fast_or_slow(SPECS + MORE_SPECS, 0))
 @given(
     traces,
     st.sampled_from(Cache),

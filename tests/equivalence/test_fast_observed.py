@@ -109,7 +109,9 @@ def by_loops(which: Loops, scenario: Scenario, policy: Policy) -> tuple[dict[str
 @pytest.mark.parametrize(
     ("spec", "names"),
     [
-        *fast_or_slow([spec for spec in [*SPECS, *MORE_SPECS, "ttl:stale_rate=0.1"] if is_told_the_past(spec)]),
+        *fast_or_slow(
+            [spec for spec in [*SPECS, *MORE_SPECS, "ttl:stale_rate=0.1"] if is_told_the_past(spec)], 1
+        ),
         pytest.param(SIBLINGS, LOOPS),
     ],
 )
