@@ -84,9 +84,7 @@ class Candidates:
         self._unwritten: dict[str, Candidate | None] = {}
         self._pushed: LRUCache[str, float] = LRUCache(MOST_PUSHED)
         """Until when changes of an object are pushed, policy time."""
-        self.schedule = Schedule(
-            settings.objective, self._aimed_per_hour, clock.now(), settings.budget.period_s
-        )
+        self.schedule = Schedule(settings.objective, self._aimed_per_hour, clock.now(), settings.budget.period_s)
 
     def __len__(self) -> int:
         return len(self.objects)
@@ -283,9 +281,8 @@ class Candidates:
     def _clockwork(self, url: str, record: Record) -> Clockwork | None:
         """Return the beats of an object: those known, unless an update was found since they were looked for."""
         slot = self.objects.slot_of(url)
-        if slot is None or any(update.by_s > self.schedule.contact_s(slot) for update in record.updates):
-            return clockwork_of(record)
-        return self.schedule.clockwork(slot)
+        is_known = slot is not None and all(u.by_s <= self.schedule.contact_s(slot) for u in record.updates)
+        return self.schedule.clockwork(slot) if slot is not None and is_known else clockwork_of(record)
 
     def _known_contact_s(self, url: str) -> float:
         """Return the last contact or attempt that the schedule knows, unless the clock was set back since.
