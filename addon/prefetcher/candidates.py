@@ -262,9 +262,10 @@ class Candidates:
             found[url] = candidate._replace(contact_s=max(candidate.contact_s, tried_s))
         await self._steady.wait()
         self._enter(found)
-        for url in hastened:
-            if url not in attempted_s:
-                self.hasten(url)
+        if math.isnan(self.schedule.price):  # without one no due time of these objects would be known
+            await self._compute(lambda: self.schedule.set_price(self._clock.now()))
+        for url in [url for url in hastened if url not in attempted_s]:
+            self.hasten(url)
         for url, candidate in found.items():
             slot = self.objects.slot_of(url)
             due_s = None if slot is None else self.schedule.due_s(slot, candidate.contact_s)

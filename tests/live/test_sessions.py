@@ -240,7 +240,13 @@ def test_the_sessions_of_three_pages(
     news["/feed"] = feed(busy[:20], edited=3, channel="<ttl>60</ttl>")
     proxy.get(f"{example}/feed", {"Cache-Control": "no-cache"})
 
-    plan = terminal.wait_for("bestbefore plan --live --config proxy.toml || true", "the next ones")
+    planning = "bestbefore plan --live --config proxy.toml || true"
+    terminal.wait_for(planning, "schedule    of 4 objects ")
+    posted_s = proxy.policy_time_s() + 1.0  # feeds have whole seconds; the last contact must be before
+    news["/feed"] = feed([*busy[:20], posted_s], edited=3, channel="<ttl>60</ttl>")
+    time.sleep(3.0 / FACTOR)
+    proxy.get(f"{example}/feed", {"Cache-Control": "no-cache"})  # finds the update: that is measured
+    plan = terminal.wait_for(planning, "measured    freshness 0.")
     shown, rows = shown_by(page, "bestbefore plan --live").split("URL\n")
     printed, printed_rows = plan.split("URL\n")
     assert_printed(shown, printed)
@@ -249,7 +255,7 @@ def test_the_sessions_of_three_pages(
     assert wanted <= {path.sub("/N", line) for line in shapes(printed_rows)}, plan
     assert_printed(
         shown_by(page, "bestbefore show http://127.0.1.1"),
-        terminal.run(f"bestbefore show {origins[0]}/0 --config proxy.toml"),
+        terminal.wait_for(f"bestbefore show {origins[0]}/0 --config proxy.toml", "next fetch"),
     )
     shown = shown_by("docs/feeds.md", "bestbefore show")
     assert_printed(shown, terminal.run(f"bestbefore show {example}/feed --config proxy.toml"))

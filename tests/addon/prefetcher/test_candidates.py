@@ -123,6 +123,22 @@ async def test_each_contact_moves_the_next_fetch(world: World) -> None:
     assert candidates.schedule.contact_s(0) == NOW_S
 
 
+@pytest.mark.parametrize("asked_first", [True, False])
+async def test_the_next_fetch_of_the_first_object_is_stored(world: World, asked_first: bool) -> None:
+    candidates = world.candidates()
+    if asked_first:
+        await world.ask(URLS[0])
+    await candidates.hold(ALL)
+    if not asked_first:
+        await world.ask(URLS[0])
+        await candidates.look(URLS[:1])
+    await candidates.write()
+    stored = await world.store.planning.candidate(URLS[0])
+    assert stored is not None
+    assert stored.due_s is not None
+    assert stored.due_s > NOW_S - 10 * HOUR_S
+
+
 async def test_what_was_measured_is_the_time_between_contacts(world: World) -> None:
     candidates = world.candidates()
     await candidates.hold(ALL)
