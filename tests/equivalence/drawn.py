@@ -79,7 +79,7 @@ MORE_SPECS += [spec for name in POLICIES for spec in (name, f"{name}:{BOUNDED}")
 OTHER_FORMS = [spec_text(name, params(form())) for name in POLICIES for form in forms_of(name)[1:]]
 MORE_SPECS += [spec for form in OTHER_FORMS for spec in (form, f"{form},{BOUNDED}")]
 """Each policy of the table is among them, with its defaults and within bounds."""
-FEW_SPECS = [*SPECS, *OTHER_FORMS, *POLICIES.keys() - {spec.partition(":")[0] for spec in SPECS}]
+FEW_SPECS = [*SPECS, *OTHER_FORMS, *sorted(POLICIES.keys() - {spec.partition(":")[0] for spec in SPECS})]
 """Of each policy at least one."""
 
 
