@@ -9,8 +9,6 @@ PARTS = 24
 MOST_OFF = 2.0
 """What counts of a period that cost more or less than its budget by more than this factor, as after a pause."""
 MOST = 10.0
-LEAST_SEEN = 0.25
-"""A part that was cut short by a spent budget counts as at least so much of a part."""
 
 
 class Pace:
@@ -26,16 +24,17 @@ class Pace:
         self.part_s = period_s / PARTS
         self._from_s = now_s
         self._due = 0.0
-        self.is_idle = False
-        """Whether no contact is possible now."""
+        self._idle_from_s: float | None = None
+        """Since when no contact is possible."""
+        self._idle_s = 0.0
+        """For how long of the present part none was."""
         self._is_first = True
-        self._parts: deque[float] = deque(maxlen=PARTS)
-        """The cost of the contacts that became due in each part, over its budget."""
+        self._parts: deque[tuple[float, float]] = deque(maxlen=PARTS)
+        """The cost of the contacts that became due in each part, and for how long contacts were possible."""
 
     def count(self, cost: float) -> None:
         """Count a contact that became due."""
         self._due += cost
-        self.is_idle = False
 
     def budget_changed(self) -> None:
         """Keep the correction; what became due under another budget does not count."""
@@ -53,14 +52,21 @@ class Pace:
             self._is_first = False
             self._parts.clear()
         else:
-            part = per_hour * self.part_s / HOUR_S
-            self._parts.append(self._due / part * self.part_s / max(passed_s, LEAST_SEEN * self.part_s))
-            seen = sum(self._parts) + PARTS - len(self._parts)
+            self._parts.append((self._due, max(passed_s - self._idle_s, 0.0)))
+            surplus = sum(due - per_hour * seen_s / HOUR_S for due, seen_s in self._parts)
+            seen = PARTS + surplus / (per_hour * self.part_s / HOUR_S)
             off = min(max(seen / PARTS, 1.0 / MOST_OFF), MOST_OFF)
             gain = self.part_s / max(interval_s, PARTS * self.part_s)
             self.correction = min(max(self.correction * off**gain, 1.0 / MOST), MOST)
-        self._due, self._from_s, self.is_idle = 0.0, now_s, False
+        self._due, self._from_s, self._idle_s = 0.0, now_s, 0.0
 
     def idle(self, now_s: float) -> None:
-        """Leave out of account what passes from the end of the last part until the next contact."""
-        self.is_idle, self._from_s = True, now_s
+        """Leave out of account what passes until `resume`: no contact is possible."""
+        if self._idle_from_s is None:
+            self._idle_from_s = now_s
+
+    def resume(self, now_s: float) -> None:
+        """Count again: contacts are possible."""
+        if self._idle_from_s is not None:
+            self._idle_s += max(now_s - max(self._idle_from_s, self._from_s), 0.0)
+            self._idle_from_s = None

@@ -114,6 +114,7 @@ class Schedule:
 
     def take(self, now_s: float) -> int | None:
         """Return an object that is due, the one due first; None if none is. It leaves the queue. O(log n)."""
+        self._pace.resume(now_s)
         if self.is_price_due(now_s):
             self.set_price(now_s)
         while (first := self._queue.first()) is not None and first[0] <= now_s:
@@ -172,12 +173,10 @@ class Schedule:
         return cost_per_hour(self._columns, self._index, log_price)
 
     def idle(self, now_s: float) -> None:
-        """Leave out of account the time until the next contact is possible; to be called again and again until then.
+        """Leave out of account the time until `take` is called again.
 
         Else the time for which a spent budget stops all contacts would lower the price, which spends the budget again.
         """
-        if not self._pace.is_idle and not math.isnan(self._log_price):
-            self._next_part(now_s)
         self._pace.idle(now_s)
 
     def set_budget(self, per_hour: float, now_s: float) -> None:

@@ -55,11 +55,21 @@ def test_it_moves_slowly_where_objects_are_contacted_rarely():
 
 def test_the_time_in_which_no_contact_is_possible_does_not_count():
     pace = Pace(DAY_S, 0.0)
-    spend(pace, 0, 20.0)
-    for hour in range(1, 12):
-        pace.idle(hour * HOUR_S)
-    assert pace.is_idle
-    pace.count(5.0)
-    assert not pace.is_idle
-    pace.next_part(11.5 * HOUR_S, 10.0, DAY_S)
+    spend(pace, 0, 0.0)
+    for minutes in range(6, 60):
+        pace.idle(HOUR_S + 60.0 * minutes)
+    pace.resume(2 * HOUR_S)
+    pace.count(1.0)
+    pace.next_part(2 * HOUR_S, 10.0, DAY_S)
     assert pace.correction == pytest.approx(1.0)
+
+
+def test_what_a_budget_stops_again_and_again_is_too_much():
+    pace = Pace(DAY_S, 0.0)
+    spend(pace, 0, 0.0)
+    for hour in range(1, 25):
+        pace.count(10.0)
+        pace.idle(hour * HOUR_S + 60.0)
+        pace.resume((hour + 1) * HOUR_S)
+        pace.next_part((hour + 1) * HOUR_S, 10.0, DAY_S)
+    assert 1.2 < pace.correction < 2.0

@@ -222,3 +222,22 @@ def test_nothing_may_be_put() -> None:
     schedule.take(0.0)
     schedule.put_many([], [])
     assert len(schedule) == 1
+
+
+def test_a_budget_that_stopped_contacts_is_used_again_afterwards() -> None:
+    """As the proxy holds it: so many contacts in 24 hours of the clock, none in a failure of a day."""
+    estimates = {slot: ScheduleEstimate(rate, 0.0) for slot, rate in enumerate(np.geomspace(0.01, 1.0, 30).tolist())}
+    schedule, spent, idle_until_s = started(estimates, 1.2), np.zeros(16 * 24, dtype=int), 0.0
+    for now_s in np.arange(0.0, 15 * DAY_S, 600.0).tolist():
+        hour = int(now_s // HOUR_S)
+        if now_s < idle_until_s:
+            schedule.idle(now_s)
+        elif not 2 * DAY_S <= now_s < 3 * DAY_S:
+            while (slot := schedule.take(now_s)) is not None:
+                if spent[max(hour - 23, 0) : hour + 1].sum() >= 30:
+                    idle_until_s = (hour + 1) * HOUR_S
+                    schedule.postpone(slot, idle_until_s)
+                    break
+                spent[hour] += 1
+                schedule.put(slot, replace(estimates[slot], contact_s=now_s))
+    assert spent[10 * 24 : 15 * 24].sum() == pytest.approx(5 * 28.8, rel=0.1)
