@@ -245,6 +245,8 @@ class Candidates:
             target = Target.parse(url)
             rule = self._rules().rule_for(target.host, target.path)
             stays = url in self._watched or rule.wishes.prefetch == "always"
+            if stays and not any(demand.values()):  # it may be fetched from where it was once asked for
+                demand = dict.fromkeys(self._known_demand(url), 0)
             is_known = record is not None and teaches(record)
             if not (is_known and (stays or sum(demand.values()) >= MIN_REQUESTS)) and url not in self._watched:
                 self.leave(url)

@@ -307,6 +307,18 @@ async def test_while_the_store_is_down_they_stay(world: World, monkeypatch: pyte
     assert (candidates.objects.requests(slot), candidates.objects.asked_from(slot)) == (3, ("loopback",))
 
 
+async def test_what_is_always_fetched_stays_allowed_where_clients_once_asked(world: World) -> None:
+    world.wish(prefetch="always")
+    await world.ask(URLS[0], 3, "loopback")
+    candidates = world.candidates()
+    await candidates.hold(ALL)
+    world.clock.advance(9 * DAY_S)
+    await candidates.look([URLS[0]])
+    slot = candidates.objects.slot_of(URLS[0])
+    assert slot is not None
+    assert (candidates.objects.requests(slot), candidates.objects.asked_from(slot)) == (0, ("loopback",))
+
+
 async def test_one_whose_record_cannot_be_read_stays_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     await world.ask(URLS[0])
     candidates = world.candidates()
