@@ -25,6 +25,7 @@ from bestbefore.addon.store.backend.keeper import SHARDS, digest_of, shard_of
 from bestbefore.addon.store.candidate import Candidate
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.clockwork.beats import Clockwork
+from bestbefore.policies.prefetch.online.estimate import SHORTEST_S
 from bestbefore.policies.prefetch.online.schedule import Schedule
 
 logger = logging.getLogger(__name__)
@@ -44,8 +45,6 @@ MANY = 20_000
 LOADED_AT_ONCE = 200
 """How many candidates are loaded before requests are served again: some milliseconds."""
 MOST_PUSHED = 10_000
-UNREAD_S = 300.0
-"""When an object is looked at again whose record cannot be read, policy time."""
 
 
 class Candidates:
@@ -239,14 +238,13 @@ class Candidates:
         for i, url in enumerate(looked):
             record = await self._store.record(url)
             if record is None and asked is None:  # the store is down: what is known stays
-                self.postpone(url, self._clock.now() + UNREAD_S)
+                self.postpone(url, self._clock.now() + SHORTEST_S)
                 continue
-            demand = self._known_demand(url) if asked is None else asked[i]
-            target = Target.parse(url)
+            demand, target = self._known_demand(url) if asked is None else asked[i], Target.parse(url)
             rule = self._rules().rule_for(target.host, target.path)
             stays = url in self._watched or rule.wishes.prefetch == "always"
-            if stays and not any(demand.values()):  # it may be fetched from where it was once asked for
-                demand = dict.fromkeys(self._known_demand(url), 0)
+            if stays and not any(demand.values()):
+                demand = dict.fromkeys(self._known_demand(url), 0)  # from where clients once asked
             is_known = record is not None and teaches(record)
             if not (is_known and (stays or sum(demand.values()) >= MIN_REQUESTS)) and url not in self._watched:
                 self.leave(url)
@@ -284,8 +282,8 @@ class Candidates:
     def _clockwork(self, url: str, record: Record) -> Clockwork | None:
         """Return the beats of an object: those known, unless an update was found since they were looked for."""
         slot = self.objects.slot_of(url)
-        is_known = slot is not None and all(u.by_s <= self.schedule.contact_s(slot) for u in record.updates)
-        return self.schedule.clockwork(slot) if slot is not None and is_known else clockwork_of(record)
+        is_new = slot is None or any(u.by_s > self.schedule.contact_s(slot) for u in record.updates)
+        return clockwork_of(record) if slot is None or is_new else self.schedule.clockwork(slot)
 
     def _known_contact_s(self, url: str) -> float:
         """Return the last contact or attempt that the schedule knows, unless the clock was set back since.
