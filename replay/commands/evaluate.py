@@ -140,6 +140,10 @@ def command(
         held = targets.of_held(compared, family)
         if held[1]:
             _print(f"{family}, stale rates that are to be held", held)
+        if compared.subject is not None:
+            criteria = targets.criteria(compared, family)
+            _print(f"{family}, criteria for the default", targets.of_criteria(criteria))
+            click.echo(f"{targets.verdict(compared.subject.name, criteria)}\n")
     if folder is not None:
         page = Page(NAME, made())
         report.write(page, compared, words, _spent(compared))

@@ -40,12 +40,13 @@ def write(page: Page, compared: Comparison, made_from: str, spent: str) -> None:
     if subject is None:
         return
     for family in compared.families:
-        page.section(f"What a default must keep: {family}")
+        criteria = targets.criteria(compared, family)
+        page.section(f"Criteria for the default: {family}")
         page.text(
-            f"""The policy of the proxy's default must keep these limits. Measured are geometric means of
-            `{subject.name}`; a limit that is not reached on each trace is not kept."""
+            f"""{targets.verdict(subject.name, criteria)} Measured are geometric means, with the smallest and the
+            largest ratio; a stale rate that is not reached on each trace is a criterion that is not met."""
         )
-        page.table(*targets.of_targets(compared, family), words=2, captioned=False)
+        page.table(*targets.of_criteria(criteria), words=3, captioned=False)
         held = targets.of_held(compared, family)
         if held[1]:
             page.section(f"Stale rates that are to be held: {family}")

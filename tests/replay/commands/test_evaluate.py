@@ -28,6 +28,7 @@ def test_a_trace_is_evaluated_and_the_page_says_how(tmp_path: Path) -> None:
     )
     assert lines[1].split() == ["policy", "5", "%"]
     assert {"squid:percent", "fixed:interval", "oracle"} <= {line.split()[0] for line in lines[2:-1] if line}
+    assert any(line.startswith("`squid:percent` meets ") for line in lines)
     page = (tmp_path / f"{NAME}.md").read_text()
     assert "## All policies: the given trace" in page
     assert "1 other in which" in " ".join(page.split())

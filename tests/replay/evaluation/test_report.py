@@ -21,7 +21,7 @@ def test_a_page_has_a_section_for_each_question() -> None:
     assert heads == [
         "# Policies at equal stale rates",
         "## All policies: own",
-        "## What a default must keep: own",
+        "## Criteria for the default: own",
         "## `squid:percent` over the best of the five, `fixed`, the oracle and the offline bound: own",
         "## `squid:percent` by the kind of objects: own",
         "## Each trace",
