@@ -238,8 +238,8 @@ class ObjectReport:
     """None: the policy has no memory, or there is no history."""
     controlled: ControlState | None = None
     """None: no price is controlled."""
-    trouble: tuple[str, float] | None = None
-    """Why the last fetch of a watched object brought nothing, and when that was; None: it is not watched, or did."""
+    trouble: tuple[str, float, int, float | None] | None = None
+    """Why the last fetch of a watched object failed, when, how many did in a row, and when it is tried again."""
     parts: tuple[PartsReport, ...] = ()
     """The parts received last first; none that a later complete response has made useless."""
     signals: tuple[SignalReport, ...] = ()

@@ -66,8 +66,7 @@ def object_text(report: ObjectReport) -> str:
     if report.prefetch is not None:
         lines.append(_prefetch_line(report.prefetch, report.now_s))
     if report.trouble is not None:
-        what, at_s = report.trouble
-        lines.append(f"  trouble     could not be fetched {span(report.now_s - at_s)} ago: {plain_text(what)}")
+        lines.append(f"  trouble     could not be fetched: {trouble_text(*report.trouble, report.now_s)}")
     if not report.variants:
         lines.append("  copies      none stored")
     for number, variant in enumerate(report.variants, 1):
@@ -77,6 +76,13 @@ def object_text(report: ObjectReport) -> str:
     if report.push is not None:
         lines.append(f"  pushes      {_push(report.push, report.now_s)}")
     return "\n".join(lines) + "\n"
+
+
+def trouble_text(what: str, at_s: float, failures: int, again_s: float | None, now_s: float) -> str:
+    """Return why a watched object could not be fetched, how often in a row, and when it is tried again."""
+    times = f"{failures} times in a row, the last " if failures > 1 else ""
+    again = "" if again_s is None else f"; tried again in {span(max(again_s - now_s, 0.0))}"
+    return f"{plain_text(what)}, {times}{span(now_s - at_s)} ago{again}"
 
 
 def list_text(objects: Sequence[ListedObject], now_s: float) -> str:

@@ -7,14 +7,16 @@ from typing import Any
 
 import click
 
+from bestbefore.addon.admin.units import span
 from bestbefore.addon.config.hub_section import HubSettings
 from bestbefore.addon.config.load import load_config
-from bestbefore.addon.config.prefetch_section import PrefetchSettings
+from bestbefore.addon.config.prefetch_section import PrefetchSettings, PrefetchTarget
 from bestbefore.addon.config.problems import printable
 from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.config.websub_section import WebSubSettings
 from bestbefore.addon.proxy.access.passthrough_cleanup import REMOVED_FILE, not_removed
 from bestbefore.addon.rules import DomainRule, Rules
+from bestbefore.policies.prefetch.online.estimate import SHORTEST_S
 from bestbefore.policies.validation.machinery.spec import duration_text, params, spec_text
 
 _OWN_LINES = ("match", "policy", "obey", "stale_if_down_s", "wishes", "key")
@@ -77,6 +79,11 @@ def _format_prefetch(settings: PrefetchSettings) -> Iterator[str]:
         value = getattr(settings, field.name)
         text = "none" if value is None else str(value) if type(value) is int else _format_setting(value)
         yield f"  {field.name:<20} {text}"
+        if isinstance(value, PrefetchTarget) and value.measure == "delay" and value.value < SHORTEST_S / 2:
+            yield (
+                f"    out of reach: no object is fetched more often than every {span(SHORTEST_S)}, a mean delay of "
+                f"{span(SHORTEST_S / 2)}, unless it changes like clockwork"
+            )
 
 
 def _format_section(name: str, settings: HubSettings | WebSubSettings) -> Iterator[str]:

@@ -9,11 +9,12 @@ from pathlib import Path
 import click
 
 from bestbefore.addon.admin.sanitize import plain_text, plain_word
+from bestbefore.addon.admin.show import trouble_text
 from bestbefore.addon.admin.units import span, utc
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.commands.store_options import config_and_clock, open_configured_store, store_options
 from bestbefore.addon.config.load import Config
-from bestbefore.addon.prefetcher.outlook import LISTED, Means, Outlook, outlook
+from bestbefore.addon.prefetcher.outlook import LISTED, Means, Outlook, outlook, target_text
 
 
 @click.command("plan")
@@ -62,7 +63,8 @@ def plan_text(plan: Outlook, now_s: float) -> str:
         failing = f"{len(plan.troubled)} of them could not be fetched" if plan.troubled else "all are well"
         lines.append(f"watched     {plan.watched} objects; {failing}")
     for one in plan.troubled[:LISTED]:
-        lines.append(f"{'':>12}{plain_word(one.url)}: {plain_text(one.what)}, {span(now_s - one.at_s)} ago")
+        trouble = trouble_text(one.what, one.at_s, one.failures, one.again_s, now_s)
+        lines.append(f"{'':>12}{plain_word(one.url)}: {trouble}")
     if plan.next:
         lines += ["", "time (UTC)            in      URL"]
     for fetch in plan.next:
@@ -73,8 +75,8 @@ def plan_text(plan: Outlook, now_s: float) -> str:
 
 def _target_lines(plan: Outlook) -> Iterator[str]:
     if plan.target and plan.target_per_day is not None:
-        beyond = ", more than the budget" if plan.target_per_day > plan.budget_per_day else ""
-        yield f"target      {plain_text(plan.target)} takes {plan.target_per_day:.4g} fetches a day{beyond}"
+        text = target_text(plan.target, plan.target_per_day, plan.target_best, plan.budget_per_day)
+        yield f"target      {plain_text(text)}"
 
 
 def _shown(number: float | None) -> str:

@@ -12,12 +12,13 @@ from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.engine.learning import CLOCK_SKEW_S, Record
-from bestbefore.addon.prefetcher.cost import cost_of, expected_bytes
+from bestbefore.addon.prefetcher.cost import FetchCosts
 from bestbefore.addon.prefetcher.due_jobs import Job
 from bestbefore.addon.prefetcher.eligibility import ASKED_RANGES, MIN_REQUESTS, refused_url
 from bestbefore.addon.prefetcher.estimates import candidate_of, clockwork_of, estimate_of, teaches
 from bestbefore.addon.prefetcher.objects import Objects
 from bestbefore.addon.prefetcher.threads import in_thread
+from bestbefore.addon.prefetcher.troubles import Troubles
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.rules import Rules
@@ -74,8 +75,10 @@ class Candidates:
         self._rules = rules
         self._is_never_fetched = is_never_fetched
         self._watched = settings.watched
+        self.troubles = Troubles(settings.watched, clock)
         self._evenly = settings.timing == "even"
         self._settings = settings
+        self._costs = FetchCosts(settings.budget, settings.budget_bytes)
         self._aimed_per_hour = AIMED_PART * settings.budget.per_day / 24.0
         self._per_hour = self._aimed_per_hour
         self._metrics = metrics
@@ -200,13 +203,11 @@ class Candidates:
             self.objects.set_demand(slot, candidate.requests, candidate.asked_from)
             slots.append(slot)
             is_pushed = self._pushed.get(url, -math.inf) > self._clock.now()
-            cost = self._cost(candidate)
-            estimates.append(estimate_of(candidate, wishes, evenly=self._evenly, is_pushed=is_pushed, cost=cost))
+            estimates.append(estimate_of(
+                candidate, wishes, evenly=self._evenly, is_pushed=is_pushed,
+                cost=self._costs.of(candidate), retry_s=self.troubles.wait_s(url),
+            ))  # fmt: skip
         self.schedule.put_many(slots, estimates)
-
-    def _cost(self, candidate: Candidate) -> float:
-        budget, budget_bytes = self._settings.budget, self._settings.budget_bytes
-        return 1.0 if budget_bytes is None else cost_of(candidate.expected_bytes, budget, budget_bytes)
 
     # Single objects
 
@@ -254,10 +255,9 @@ class Candidates:
                 record = Record(url, since_s=self._clock.now(), last_contact_s=self._clock.now())
                 hastened.append(url)
             self._measure(url, record)
+            await self.troubles.recheck(url, self._store)
             candidate = candidate_of(record, group, demand, self._clockwork(url, record))
-            if self._settings.budget_bytes is not None:
-                copies = (await self._store.copies(url)).copies
-                candidate = candidate._replace(expected_bytes=expected_bytes(record, copies))
+            candidate = candidate._replace(expected_bytes=await self._costs.expected_bytes(record, self._store))
             tried_s = max(attempted_s.get(url, -math.inf), self._known_contact_s(url))
             found[url] = candidate._replace(contact_s=max(candidate.contact_s, tried_s))
         await self._steady.wait()

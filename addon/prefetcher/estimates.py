@@ -64,24 +64,32 @@ def candidate_of(
 
 
 def estimate_of(
-    candidate: Candidate, wishes: Wishes, *, evenly: bool, is_pushed: bool = False, cost: float = 1.0
+    candidate: Candidate,
+    wishes: Wishes,
+    *,
+    evenly: bool,
+    is_pushed: bool = False,
+    cost: float = 1.0,
+    retry_s: float | None = None,
 ) -> ScheduleEstimate:
     """Return what the schedule needs.
 
     `evenly`: whether the hours of the day are ignored. `is_pushed`: whether the origin pushes changes. `cost`: of a
-    fetch, in fetches of the budget.
+    fetch, in fetches of the budget. `retry_s`: how long after the last fetch, which failed, to try again.
     """
-    shortest_s = max(wishes.shortest_s, SHORTEST_S, DAY_S / PUSHED_PER_DAY if is_pushed else 0.0)
+    least_s = (DAY_S / PUSHED_PER_DAY if is_pushed else 0.0) if retry_s is None else retry_s
+    shortest_s = max(wishes.shortest_s, SHORTEST_S, least_s)
+    longest_s = wishes.longest_s if retry_s is None else min(wishes.longest_s, retry_s)
     requests = max(candidate.requests, MIN_REQUESTS)  # fewer only if it is fetched though clients do not ask
     return ScheduleEstimate(
         candidate.rate_per_hour,
         candidate.contact_s,
-        # Where expected updates decide, the price does not, and so the object has no part in what it is to bring.
-        0.0 if wishes.prefetch_theta else wishes.weight * requests / DEMAND_H,
+        # Where expected updates or failures decide, the price does not: the object has no part in what it is to bring.
+        0.0 if wishes.prefetch_theta or retry_s is not None else wishes.weight * requests / DEMAND_H,
         FLAT if evenly else candidate.hours,
         WEEKEND_PART if evenly else candidate.weekend_share,
         shortest_s,
-        max(wishes.longest_s, shortest_s),
+        max(longest_s, shortest_s),
         cost,
         wishes.prefetch_theta,
         None if evenly or wishes.prefetch_theta else candidate.clockwork,

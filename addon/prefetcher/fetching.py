@@ -140,8 +140,9 @@ class Fetcher:
         return Done(_outcome(fetched), trouble=_trouble(fetched), received_bytes=HEAD_BYTES + fetched.received_bytes)
 
     def _exclude(self, url: str, why: str, until_s: float | None = None) -> Done:
-        self._excluded[url] = _Excluded(why, self.clock.now() + EXCLUDED_S if until_s is None else until_s)
-        return Done(why, is_refused=True, trouble=why)
+        until_s = self.clock.now() + EXCLUDED_S if until_s is None else until_s
+        self._excluded[url] = _Excluded(why, until_s)
+        return Done(why, excluded_until_s=until_s, trouble=why)
 
     def _known_robots(self, target: Target) -> _Read | None:
         read = self._robots.get(target.origin)

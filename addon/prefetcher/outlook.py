@@ -1,6 +1,7 @@
 """The outlook on the schedules of all proxies on a store: what they expect, and their next fetches with reasons."""
 
 import asyncio
+import logging
 import math
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
@@ -10,6 +11,7 @@ from heapq import nsmallest
 import msgspec
 
 from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
+from bestbefore.addon.admin.units import span
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.prefetcher.candidates import Candidates
@@ -18,7 +20,10 @@ from bestbefore.addon.store.cache.planning import Planning
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.clockwork.beats import Clockwork, described
 from bestbefore.policies.prefetch.online.expectation import Expectation
+from bestbefore.policies.prefetch.online.schedule import TargetBudget
 from bestbefore.policies.units import HOUR_S
+
+logger = logging.getLogger(__name__)
 
 LISTED = 20
 """How many of its next fetches a proxy tells."""
@@ -58,6 +63,10 @@ class Troubled:
     """The reason, or the status of the answer."""
     at_s: float
     """When that was, policy time."""
+    failures: int = 1
+    """How many attempts in a row have failed."""
+    again_s: float | None = None
+    """When it is tried again, policy time; None: never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +96,8 @@ class Outlook:
     """What the fetches are to reach; empty: as much as the budget allows."""
     target_per_day: float | None = None
     """How many fetches a day that takes; None without a target."""
+    target_best: float | None = None
+    """The best that any number of fetches brings, a share or seconds; None: they can reach the target."""
     watched: int = 0
     """How many objects are watched, by the configuration of the command."""
     troubled: tuple[Troubled, ...] = ()
@@ -108,15 +119,16 @@ class OutlookPublisher:
         self._metrics = metrics
         self._holder = holder
         self._expected = Expectation(0.0, 1.0, 0.0, 0.0)
-        self._target_per_day: float | None = None
+        self._target: TargetBudget | None = None
+        self._reported = False
+        """Whether the log says that the target will not be reached."""
         self._again_at_s = 0.0
         """When to compute what is expected again, by the monotonic clock."""
 
-    def _compute(self) -> tuple[Expectation, float | None]:
-        """Return what is expected, and the fetches a day that the target takes."""
+    def _compute(self) -> tuple[Expectation, TargetBudget | None]:
+        """Return what is expected, and what the target takes."""
         schedule, target = self._candidates.schedule, self._settings.target
-        per_day = None if target is None else 24.0 * schedule.budget_for(target.measure, target.value)
-        return schedule.expected(), per_day
+        return schedule.expected(), None if target is None else schedule.budget_for(target.measure, target.value)
 
     async def publish(self, planning: Planning) -> None:
         """Publish the outlook, and set the metrics."""
@@ -125,13 +137,15 @@ class OutlookPublisher:
             return
         if clock.monotonic() >= self._again_at_s:
             # In a thread: a million objects take a second.
-            self._expected, self._target_per_day = await asyncio.to_thread(self._compute)
-            if self._target_per_day is not None:
-                await candidates.aim(self._target_per_day)
+            self._expected, self._target = await asyncio.to_thread(self._compute)
+            if self._target is not None:
+                await candidates.aim(24.0 * self._target.per_hour)
+                self._report(self._target)
             self._again_at_s = clock.monotonic() + len(candidates) * COMPUTED_EVERY_S
         expected, settings = self._expected, self._settings
         self._metrics.scheduled(len(candidates), len(candidates.shards), candidates.schedule.price, expected)
-        self._metrics.target_per_day.set(self._target_per_day or 0.0)
+        target_per_day = None if self._target is None else 24.0 * self._target.per_hour
+        self._metrics.target_per_day.set(target_per_day or 0.0)
         await planning.put_outlook(self._holder, _encoder.encode(Outlook(
             clock.now(),
             settings.budget.per_day,
@@ -147,8 +161,28 @@ class OutlookPublisher:
                 for url, due_s, rate_per_hour, requests, clockwork in candidates.upcoming(LISTED)
             ),
             target="" if settings.target is None else str(settings.target),
-            target_per_day=self._target_per_day,
+            target_per_day=target_per_day,
+            target_best=None if self._target is None else self._target.best,
         )))  # fmt: skip
+
+    def _report(self, needed: TargetBudget) -> None:
+        """Log once that the target will not be reached."""
+        settings, per_day = self._settings, 24.0 * needed.per_hour
+        here_per_day = settings.budget.per_day * len(self._candidates.shards) / SHARDS
+        if self._reported or not len(self._candidates) or (needed.best is None and per_day <= here_per_day):
+            return
+        self._reported = True
+        what = target_text(str(settings.target), per_day, needed.best, here_per_day)
+        logger.warning("[prefetch] target: %s; `bestbefore plan --live` shows what is expected", what)
+
+
+def target_text(target: str, per_day: float, best: float | None, budget_per_day: float) -> str:
+    """Say what a target takes, and whether that is too much."""
+    if best is not None:
+        shown = f"{best:.3f}" if target.startswith("freshness") else span(best)
+        return f"{target} is out of reach: at best {shown}, with {per_day:.4g} fetches a day"
+    beyond = f", more than the budget of {budget_per_day:.4g}" if per_day > budget_per_day else ""
+    return f"{target} takes {per_day:.4g} fetches a day{beyond}"
 
 
 def _finite(number: float) -> float | None:
@@ -226,6 +260,7 @@ def together(found: Sequence[Outlook], most: int) -> Outlook:
         len(found),
         target=last.target,
         target_per_day=sum(one.target_per_day or 0.0 for one in found) if last.target else None,
+        target_best=mean(lambda one: one.target_best),
     )
 
 

@@ -17,7 +17,6 @@ from bestbefore.addon.prefetcher.fetching import Fetcher
 from bestbefore.addon.prefetcher.outlook import OutlookPublisher
 from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.prefetcher.runner import Done, Runner
-from bestbefore.addon.prefetcher.troubles import Troubles
 from bestbefore.addon.proxy.companion import Companion
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.service import Service
@@ -53,7 +52,6 @@ class Prefetcher(Companion):
         self._candidates: Candidates | None = None
         self._fetcher: Fetcher | None = None
         self._runner: Runner | None = None
-        self._troubles = Troubles((), service.clock)
         self._shards: frozenset[int] = frozenset()
         """The shards that this proxy holds."""
         self._shards_changed = asyncio.Event()
@@ -87,7 +85,6 @@ class Prefetcher(Companion):
             self._ended,
             settings.budget_bytes,
         )
-        self._troubles = Troubles(settings.watched, clock)
         self._fetcher, self._candidates, self._runner = fetcher, candidates, runner
         publisher = OutlookPublisher(clock, candidates, settings, metrics, self._holder)
         work: tuple[Callable[[], Coroutine[None, None, None]], ...] = (
@@ -151,12 +148,17 @@ class Prefetcher(Companion):
 
     def _ended(self, job: Job, done: Done) -> None:
         """Go on with an object after a job."""
-        if done.outcome not in ("not-needed", "under-way"):
-            self._troubles.note(job.url, done.trouble)
-        if done.is_refused and self._candidates is not None:
-            self._candidates.leave(job.url)
+        candidates, now_s = self._candidates, self._service.clock.now()
+        if candidates is None:
+            return
+        if done.trouble:
+            candidates.troubles.failed(job.url, done.trouble, now_s, done.excluded_until_s)
+        elif done.outcome not in ("not-needed", "under-way"):
+            candidates.troubles.fetched(job.url, now_s)
+        if done.excluded_until_s is not None:
+            candidates.leave(job.url)
         else:
-            self._look_at(job.url, self._service.clock.now() if done.outcome != "not-needed" else -math.inf)
+            self._look_at(job.url, now_s if done.outcome != "not-needed" else -math.inf)
 
     async def close(self) -> None:
         """Stop, release the fetches in progress, and give the shards to others."""
@@ -176,7 +178,7 @@ class Prefetcher(Companion):
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._candidates is not None:
             await self._candidates.write()
-            await self._troubles.write(self._service.store.planning)
+            await self._candidates.troubles.write(self._service.store.planning)
         self._tasks, self._shards = [], frozenset()
         self._candidates = self._fetcher = self._runner = None
 
@@ -207,6 +209,7 @@ class Prefetcher(Companion):
         while True:
             self._shards_changed.clear()
             if candidates.shards != self._shards:
+                await candidates.troubles.read(self._service.store.planning)
                 await candidates.hold(self._shards)
                 runner.wake.set()
             await self._shards_changed.wait()
@@ -230,7 +233,7 @@ class Prefetcher(Companion):
         while True:
             await candidates.write()
             await candidates.set_price()
-            await self._troubles.write(planning)
+            await candidates.troubles.write(planning)
             urls, position = await planning.announced(position)
             planning.grow([url for url in urls if candidates.holds(url)])
             await publisher.publish(planning)

@@ -49,8 +49,8 @@ class Done:
     """The outcome, as a label of metrics."""
     retry_s: float | None = None
     """If set, the job must be tried again after so many seconds of policy time."""
-    is_refused: bool = False
-    """Whether the object is not to be fetched any more for some time."""
+    excluded_until_s: float | None = None
+    """If set, the object is not to be fetched until then, policy time."""
     trouble: str = ""
     """Why the object could not be fetched; empty: it was, or need not be."""
     received_bytes: int = 0

@@ -12,6 +12,10 @@ class Trouble(NamedTuple):
     """A reason of the proxy's own, or `status` and what the origin answered."""
     at_s: float
     """Policy time."""
+    failures: int = 1
+    """How many attempts in a row have failed."""
+    again_s: float | None = None
+    """When it may be tried again, policy time; None: never, or an earlier version wrote this."""
 
 
 _encoder = msgspec.msgpack.Encoder()

@@ -42,14 +42,22 @@ class PlanTarget:
         return cls(measure, found)
 
     def __str__(self) -> str:
-        return f"{self.measure}={self.value:g}" if self.measure == "freshness" else f"{self.measure}={span(self.value)}"
+        return f"{self.measure}={self.shown(self.value)}"
+
+    def shown(self, value: float) -> str:
+        """Format a value of this measure."""
+        return f"{value:.4g}" if self.measure == "freshness" else span(value)
 
     def excess(self, plan: ContactPlan) -> float:
         """How far the plan is from the target, on a logarithmic scale; 0 or less where it reaches it."""
-        found = means(plan)[self.measure]
+        reached = self.reached(plan)
         if self.measure == "freshness":
-            return _log((1.0 - found) / (1.0 - self.value))
-        return _log(found * plan.aim.period_s / self.value)
+            return _log((1.0 - reached) / (1.0 - self.value))
+        return _log(reached / self.value)
+
+    def reached(self, plan: ContactPlan) -> float:
+        """The value that a plan has: a share of time, or seconds."""
+        return means(plan)[self.measure] * (1.0 if self.measure == "freshness" else plan.aim.period_s)
 
 
 def budget_for(objects: PlannedObjects, aim: Aim, target: PlanTarget) -> float:
@@ -58,10 +66,20 @@ def budget_for(objects: PlannedObjects, aim: Aim, target: PlanTarget) -> float:
     Raises ValueError if no budget reaches it, and what `best_plan` raises.
     """
 
-    def excess(budget: float) -> float:
-        return target.excess(best_plan(objects, replace(aim, budget=budget)))
+    def plan(budget: float) -> ContactPlan:
+        return best_plan(objects, replace(aim, budget=budget))
 
     least = 0.0 if objects.minimum is None else float(objects.minimum.sum())
+    most = math.inf if objects.maximum is None else float(objects.maximum.sum())
+    if most < math.inf and target.excess(plan(most)) > TOLERANCE:
+        reached = target.shown(target.reached(plan(most)))
+        raise ValueError(
+            f"no budget reaches {target}: at best {reached}, with the most contacts that the objects allow, {most:g}"
+        )
+
+    def excess(budget: float) -> float:
+        return target.excess(plan(budget))
+
     return _whole(excess, math.ceil(least)) if aim.discrete else _real(excess, least, float(objects.rates.sum()))
 
 

@@ -45,6 +45,8 @@ def test_the_first_client_has_a_hit_on_what_is_watched(
     proxy.stop()  # which writes all that it knows
     options = ("--config", config, "--state", proxy.state)
     shown = json.loads(bestbefore("show", f"{origin.url}/gone", "--json", *options))
-    assert shown["trouble"][0] == "status 404"
+    what, at_s, failures, again_s = shown["trouble"]
+    assert (what, failures, again_s - at_s) == ("status 404", 1, 300.0)
+    assert shown["prefetch"]["due_s"] == pytest.approx(again_s, abs=1.0)
     (troubled,) = json.loads(bestbefore("plan", "--live", "--json", *options))["troubled"]
     assert (troubled["url"], troubled["what"]) == (f"{origin.url}/gone", "status 404")

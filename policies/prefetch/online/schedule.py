@@ -14,6 +14,7 @@ are queued again.
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,11 +46,22 @@ AT_ONCE = 256
 """The objects whose due times are solved in one array, which then fits the processor cache."""
 OF_UPCOMING = 4
 """Of so many times the wanted objects, those queued first, the due times are solved to find the earliest."""
+MISSED_BY = 1e-3
+"""A target is out of reach if so much of it is missing, relative to it where it is a time."""
 LEAST_CONTACTS = 1e-6
 """Per hour; fewer are not expected."""
 GROWTH = 1.25
 """The growth of the number of objects at which the price is set again, and of the budget at which the pace begins
 again."""
+
+
+class TargetBudget(NamedTuple):
+    """What a target takes."""
+
+    per_hour: float
+    """The budget."""
+    best: float | None
+    """The best value that the limits of the objects allow; None if they allow the target."""
 
 
 class Schedule:
@@ -166,11 +178,14 @@ class Schedule:
         found = zip(slots[order].tolist(), due_s[order].tolist(), strict=True)
         return sorted(((slot, self._kept_s.get(slot, at_s)) for slot, at_s in found), key=lambda one: one[1])
 
-    def budget_for(self, measure: str, value: float) -> float:
-        """Return the budget per hour at which `freshness`, or `age` or `delay` in seconds, is expected to be this."""
+    def budget_for(self, measure: str, value: float) -> TargetBudget:
+        """Return the budget at which `freshness`, or `age` or `delay` in seconds, is expected to be this."""
         guess = 0.0 if math.isnan(self._log_price) else self._log_price
         log_price = log_price_for_target(self._columns, self._index, measure, value, guess)
-        return cost_per_hour(self._columns, self._index, log_price)
+        found = expected(self._columns, self._index, log_price)
+        reached = found.value(measure)
+        is_missed = reached < value - MISSED_BY if measure == "freshness" else reached > value * (1.0 + MISSED_BY)
+        return TargetBudget(found.cost_per_hour, reached if is_missed else None)
 
     def idle(self, now_s: float) -> None:
         """Leave out of account the time until `take` is called again.

@@ -89,6 +89,16 @@ def test_a_good_file_is_summed_up_with_its_rules_in_order(tmp_path: Path) -> Non
     ]
 
 
+def test_a_delay_that_nothing_can_reach_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text('[prefetch]\nenabled = true\ntarget = "delay 1m"\n')
+    lines = check(path).output.splitlines()
+    at = lines.index("  target               delay 1m")
+    assert "out of reach: no object is fetched more often than every 5m, a mean delay of 2.5m" in lines[at + 1]
+    path.write_text('[prefetch]\nenabled = true\ntarget = "delay 3m"\n')
+    assert "out of reach" not in check(path).output
+
+
 def test_what_passthrough_will_remove_is_said_until_it_is_removed(tmp_path: Path) -> None:
     path, state = tmp_path / "c.toml", tmp_path / "state"
     path.write_text('[proxy]\nstate = "state"\npassthrough = ["bank.example", "*.clinic.example"]\n')

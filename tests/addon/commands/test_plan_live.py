@@ -52,12 +52,18 @@ def test_the_target_and_what_is_watched_are_shown() -> None:
     feeds = tuple(Troubled(f"http://example.org/{i}", "status 404", NOW_S - 60) for i in range(LISTED + 1))
     plan = replace(PLAN, target="delay 10m", target_per_day=6000.0, watched=50, troubled=feeds)
     lines = plan_text(plan, NOW_S).splitlines()
-    assert lines[3] == "target      delay 10m takes 6000 fetches a day, more than the budget"
+    assert lines[3] == "target      delay 10m takes 6000 fetches a day, more than the budget of 5000"
     assert lines[6:8] == [
         f"watched     50 objects; {LISTED + 1} of them could not be fetched",
         "            http://example.org/0: status 404, 60s ago",
     ]
     assert lines[6 + LISTED].endswith(f"/{LISTED - 1}: status 404, 60s ago")
+    again = (Troubled("http://example.org/", "status 500", NOW_S - 60, 3, NOW_S + 1140),)
+    assert "/: status 500, 3 times in a row, the last 60s ago; tried again in 19m" in plan_text(
+        replace(plan, troubled=again), NOW_S
+    )
+    hopeless = replace(plan, target="freshness 0.99", target_best=0.97)
+    assert "freshness 0.99 is out of reach: at best 0.970, with 6000 fetches a day" in plan_text(hopeless, NOW_S)
     assert "more than" not in plan_text(replace(plan, target_per_day=343.2), NOW_S)
     assert "watched     50 objects; all are well" in plan_text(replace(plan, troubled=()), NOW_S)
 

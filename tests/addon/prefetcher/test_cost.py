@@ -2,13 +2,16 @@ from dataclasses import replace
 
 import pytest
 
+from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.prefetch_section import ByteBudget
 from bestbefore.addon.engine.learning import Record
-from bestbefore.addon.prefetcher.cost import HEAD_BYTES, cost_of, expected_bytes
+from bestbefore.addon.prefetcher.cost import HEAD_BYTES, FetchCosts, expected_bytes
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
+from bestbefore.addon.store.candidate import Candidate
 from bestbefore.addon.wishes import FetchRate
 from bestbefore.policies.units import DAY_S
+from tests.addon.store.memory_backend import open_memory_store
 
 URL = "http://example.org/"
 NEW = Record(URL, since_s=0.0, last_contact_s=0.0)
@@ -21,10 +24,25 @@ def test_a_fetch_receives_a_head_and_if_the_object_has_changed_its_content(
 ) -> None:
     record = replace(NEW, contacts=contacts, unchanged=unchanged)
     assert expected_bytes(record, [COPY]) == pytest.approx(HEAD_BYTES + share * 1_000_000)
-    assert expected_bytes(record, []) == HEAD_BYTES
 
 
 def test_a_fetch_costs_one_or_its_part_of_the_bytes() -> None:
-    budgets = FetchRate(100, DAY_S), ByteBudget(1_000_000, DAY_S, "")
-    assert cost_of(500.0, *budgets) == 1.0
-    assert cost_of(25_000.0, *budgets) == 2.5
+    costs = FetchCosts(FetchRate(100, DAY_S), ByteBudget(1_000_000, DAY_S, ""))
+    candidate = Candidate(0.5, 0.0, 4, bytes([10] * 24), 2 / 7)
+    assert costs.of(candidate._replace(expected_bytes=500.0)) == 1.0
+    assert costs.of(candidate._replace(expected_bytes=25_000.0)) == 2.5
+    assert FetchCosts(FetchRate(100, DAY_S), None).of(candidate._replace(expected_bytes=25_000.0)) == 1.0
+
+
+async def test_what_was_never_fetched_is_expected_to_be_as_large_as_others_on_average() -> None:
+    store = await open_memory_store(clock=ManualClock(0.0))
+    costs = FetchCosts(FetchRate(100, DAY_S), ByteBudget(1_000_000, DAY_S, ""))
+    unseen = replace(NEW, url=f"{URL}unseen")
+    assert await costs.expected_bytes(unseen, store) == HEAD_BYTES
+    for i, size in enumerate((10_000, 30_000)):
+        copy = replace(COPY, url=f"{URL}{i}", body=BodyRef(f"{i}", size))
+        store.put(copy, None)
+        assert await costs.expected_bytes(replace(NEW, url=copy.url), store) == HEAD_BYTES + size / 2
+    assert await costs.expected_bytes(unseen, store) == HEAD_BYTES + 20_000
+    assert await FetchCosts(costs.budget, None).expected_bytes(unseen, store) == 0.0
+    await store.close()

@@ -51,6 +51,9 @@ def test_wishes_become_weight_and_limits() -> None:
     assert wanted.weight == pytest.approx(3 * 8 / DEMAND_H)
     assert (wanted.shortest_s, wanted.longest_s, wanted.hours) == (DAY_S / 2, DAY_S, FLAT)
     assert estimate_of(candidate, NO_WISHES, evenly=False, is_pushed=True).shortest_s == DAY_S
+    failing = estimate_of(candidate, Wishes(prefetch_theta=0.5), evenly=False, is_pushed=True, retry_s=1200.0)
+    assert (failing.shortest_s, failing.longest_s, failing.weight) == (1200.0, 1200.0, 0.0)
+    assert estimate_of(candidate, wishes, evenly=False, retry_s=1200.0).shortest_s == DAY_S / 2, "as its rule wants"
     mailbox = estimate_of(candidate, Wishes(prefetch_theta=0.5), evenly=False, cost=2.0)
     assert (mailbox.theta, mailbox.weight, mailbox.longest_s, mailbox.cost) == (0.5, 0.0, DAY_S, 2.0)
 

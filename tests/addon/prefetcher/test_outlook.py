@@ -75,7 +75,9 @@ async def test_it_has_what_the_schedule_expects_and_what_was_measured(store: Sto
     assert seen.next[0].why == "changes 12 times a day, asked for 4 times in 8 days"
 
 
-async def test_it_has_what_the_target_takes_and_which_watched_objects_are_in_trouble(store: Store) -> None:
+async def test_it_has_what_the_target_takes_and_which_watched_objects_are_in_trouble(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
     clock, metrics = ManualClock(NOW_S), PrefetchMetrics(CollectorRegistry())
     rules = load_config(None, {"state": "/nowhere"}).rules
     settings = replace(SETTINGS, target=PrefetchTarget("delay", 2 * HOUR_S, "delay 2h"))
@@ -84,12 +86,24 @@ async def test_it_has_what_the_target_takes_and_which_watched_objects_are_in_tro
     await store.planning.put_troubles({f"http://d{i}.org/": Trouble("unanswered", NOW_S) for i in range(2)})
     await candidates.hold(frozenset(range(SHARDS)))
     await OutlookPublisher(clock, candidates, settings, metrics, "me").publish(store.planning)
+    assert not caplog.records
     seen = await outlook(store, NOW_S, watched={"http://d0.org/", "http://d2.org/"})
     assert seen is not None
     assert (seen.target, seen.target_per_day) == ("delay 2h", pytest.approx(3 * 6.0, rel=0.01))
     assert seen.contacts_per_day == pytest.approx(48 * 0.95, rel=0.05), "as it was when it was computed"
     assert candidates.schedule.expected().cost_per_hour == pytest.approx(3 * 6.0 / 24.0, rel=0.01)
     assert (seen.watched, seen.troubled) == (2, (Troubled("http://d0.org/", "unanswered", NOW_S),))
+    assert seen.target_best is None
+    impossible = replace(settings, target=PrefetchTarget("delay", 60.0, "delay 1m"))
+    publisher = OutlookPublisher(clock, candidates, impossible, metrics, "me")
+    for _ in range(2):
+        await publisher.publish(store.planning)
+        publisher._again_at_s = 0.0
+    (said,) = caplog.messages
+    assert "delay 1m is out of reach: at best 2.5m, with 864 fetches a day" in said
+    (mine,) = (await outlook(store, NOW_S),)
+    assert mine is not None
+    assert mine.target_best == pytest.approx(150.0)
 
 
 async def test_without_a_proxy_it_has_what_is_stored(store: Store) -> None:

@@ -43,8 +43,9 @@ def test_the_budget_reaches_the_target_and_less_does_not(text, discrete):
 
 def test_what_no_budget_reaches_is_an_error():
     bounded = replace(OBJECTS, minimum=np.zeros(40), maximum=np.ones(40))
-    with pytest.raises(ValueError, match="no budget"):
-        budget_for(bounded, Aim("freshness", math.nan, DAY_S), PlanTarget("freshness", 0.99))
+    for discrete in (False, True):
+        with pytest.raises(ValueError, match=r"no budget reaches freshness=0.99: at best 0\.\d+, with .*, 40$"):
+            budget_for(bounded, Aim("freshness", math.nan, DAY_S, discrete), PlanTarget("freshness", 0.99))
 
 
 def test_objects_that_do_not_change_need_next_to_no_budget():

@@ -7,7 +7,7 @@ import pytest
 
 from bestbefore.policies.models.clockwork.beats import ClockBeat, Clockwork
 from bestbefore.policies.prefetch.allocation import continuous
-from bestbefore.policies.prefetch.online.estimate import ScheduleEstimate
+from bestbefore.policies.prefetch.online.estimate import SHORTEST_S, ScheduleEstimate
 from bestbefore.policies.prefetch.online.schedule import Schedule
 from bestbefore.policies.units import DAY_S, HOUR_S
 
@@ -145,7 +145,9 @@ def test_what_is_expected_is_that_of_the_allocation():
     schedule = started({slot: ScheduleEstimate(0.1, 0.0) for slot in range(10)}, 2.0)
     schedule.take(0.0)
     assert schedule.expected().delay_s == pytest.approx(2.5 * HOUR_S, rel=1e-3)
-    assert schedule.budget_for("delay", 5 * HOUR_S) == pytest.approx(1.0, rel=1e-3)
+    assert schedule.budget_for("delay", 5 * HOUR_S) == (pytest.approx(1.0, rel=1e-3), None)
+    per_hour, best = schedule.budget_for("delay", 60.0)
+    assert (per_hour, best) == (pytest.approx(10 * HOUR_S / SHORTEST_S), pytest.approx(SHORTEST_S / 2)), "none is lower"
 
 
 def test_upcoming_are_those_that_will_be_taken():
