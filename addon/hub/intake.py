@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine.channel.publication import why_not_published
-from bestbefore.addon.engine.piggyback import ReportedUpdates
+from bestbefore.addon.engine.piggyback import UPDATES, ReportedUpdates, read
 from bestbefore.addon.engine.response import observed
 from bestbefore.addon.hub.packing import unpacked
 from bestbefore.addon.hub.wire.message import Object
@@ -13,7 +13,7 @@ from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.proxy.feeds.feed_answers import as_copy_of_feed, listing_of
 from bestbefore.addon.proxy.feeds.feeds import FeedReader
 from bestbefore.addon.rfc9111.copy import Copy
-from bestbefore.addon.rfc9111.message import Request, Target
+from bestbefore.addon.rfc9111.message import Fields, Request, Target
 from bestbefore.addon.rules import Rules
 from bestbefore.addon.store.backend.keys import variant_of
 from bestbefore.addon.store.store import Store
@@ -80,7 +80,14 @@ class Intake:
         if document is not None:
             copy = as_copy_of_feed(copy, document, rule)
             listing = listing_of(copy, document)
-        reported = None if carried.since_s is None else ReportedUpdates(carried.updates_s, carried.since_s)
+        reported = _reported(carried, max(self.clock.now(), copy.response_time_s))
         digest = None if body is None else copy.body.digest
         learnt = await self.store.learn(observed(Request("GET", target), copy, digest, rule, reported, listing))
         self.store.put(await self._evaluator.evaluated(copy, learnt.record, rule), body)
+
+
+def _reported(carried: Object, now_s: float) -> ReportedUpdates | None:
+    """Return the updates that an object carries; no later ones than now, by the later of the two clocks."""
+    if carried.history:
+        return read(Fields([(UPDATES, carried.history)]), now_s)
+    return None if carried.since_s is None else ReportedUpdates(carried.updates_s, carried.since_s)

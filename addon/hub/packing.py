@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bestbefore.addon.engine.channel.publication import Unpublished, why_not_published
 from bestbefore.addon.engine.learning import Record
-from bestbefore.addon.engine.piggyback import AT_MOST
+from bestbefore.addon.engine.piggyback import AT_MOST, written
 from bestbefore.addon.hub.wire.message import MalformedMessageError, Object
 from bestbefore.addon.prefetcher.eligibility import Refusal, refused_url
 from bestbefore.addon.rfc9111.copy import Copy
@@ -36,16 +36,27 @@ async def packed(copy: Copy, record: Record | None, store: Store, *, with_body: 
     body = await content(copy, store) if with_body else None
     if with_body and body is None:
         return None
-    times: tuple[float, ...] = ()
-    since_s = None
-    if record is not None:
-        history = record.history()
-        listed = history.times_s.tolist()
-        times = tuple(listed[-AT_MOST:])
-        since_s = history.since_s if len(listed) <= AT_MOST else times[0]
+    times, since_s, history = ((), None, "") if record is None else _history(record)
     # The verdict is that of the hub's rule; the edge has rules of its own.
     plain = replace(copy, covered=None).with_verdict(None, "", "")
-    return Object(encode_copy(plain), body, times, since_s)
+    return Object(encode_copy(plain), body, times, since_s, history)
+
+
+def _history(record: Record) -> tuple[tuple[float, ...], float, str]:
+    """Return the updates since all of them are known exactly, from when on that is so, and what is known before."""
+    updates = record.updates
+    unsure_s = [update.by_s for update in updates if not update.exact]
+    if record.unseen is None:
+        unsure_s += [updates[-1].by_s] if updates else []
+    else:
+        unsure_s += [missed.by_s for missed in record.unseen]
+    since_s = max([record.since_s, *unsure_s])
+    listed = [update.by_s for update in updates if update.exact and update.by_s >= since_s]
+    if len(listed) > AT_MOST:
+        since_s = listed[-AT_MOST]
+    is_all = since_s == record.since_s or len(listed) >= AT_MOST
+    history = "" if is_all else written(updates, record.since_s, record.unseen)
+    return tuple(listed[-AT_MOST:]), since_s, history
 
 
 def unpacked(carried: Object) -> Copy:

@@ -82,9 +82,11 @@ class Object(msgspec.Struct, frozen=True, array_like=True):
     body: bytes | None
     """None: the content is that which the edge has."""
     updates_s: tuple[float, ...]
-    """The latest updates of the object, ascending."""
+    """The latest updates of the object, ascending; none that is not known exactly."""
     since_s: float | None
     """From when on they are all updates; None: no history."""
+    history: str = ""
+    """All that is known, as a value of Update-History, where that is more. Earlier versions have no such field."""
 
 
 _encoder = msgspec.msgpack.Encoder()

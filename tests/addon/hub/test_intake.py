@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.hub.intake import UNFIT, Intake
@@ -67,6 +68,22 @@ async def test_copy_and_history_enter_the_store(intake: Intake, store: Store, ca
     assert record.since_s == NOW_S - 9000.0
     assert copy.expiry_s is not None  # by the edge's own policy
     assert copy.rule
+
+
+async def test_what_is_not_known_exactly_arrives_as_it_is_known(
+    intake: Intake, store: Store, carry: Callable[..., Any]
+) -> None:
+    now = int(NOW_S)
+    history = f"{now - 900};after={now - 1800}, {now - 300};unseen={now - 600}, {now + 20};since={now - 9000}"
+    carried = replace(await carry(at_s=NOW_S + 30.0), history=history)  # by a hub whose clock is ahead
+    assert await intake.take(carried, COVERED) == "copy"
+    record = await store.record(URL)
+    assert record is not None
+    assert [(update.after_s, update.by_s) for update in record.updates] == [
+        (NOW_S - 1800.0, NOW_S - 900.0), (NOW_S - 300.0, NOW_S - 300.0), (NOW_S + 20.0, NOW_S + 20.0),
+    ]  # fmt: skip
+    assert record.since_s == NOW_S - 9000.0
+    assert record.hidden_s == 300.0
 
 
 async def test_a_head_renews_the_copy_and_needs_its_content(

@@ -240,7 +240,8 @@ async def test_a_fetch_that_receives_much_costs_more(world: World) -> None:
         await world.ask(url)
     head = Head(200, Fields([("ETag", '"10.0"')]))
     times = (NOW_S - 10 * HOUR_S,) * 4
-    world.store.put(Copy(URLS[0], head, BodyRef("d", 1_000_000), *times), b"")
+    for url, size in zip(URLS, (1_000_000, 1_000), strict=False):
+        world.store.put(Copy(url, head, BodyRef("d", size), *times), b"")
     candidates = world.candidates(replace(SETTINGS, budget_bytes=ByteBudget(24_000_000, DAY_S, "")))
     await candidates.hold(ALL)
     candidates.take(NOW_S - DAY_S)  # which sets the price
