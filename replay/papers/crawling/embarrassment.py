@@ -7,16 +7,20 @@ import numpy as np
 
 from bestbefore.addon.charts.lines import Scale
 from bestbefore.policies.units import FloatArray
+from bestbefore.replay.papers.agreement import Agreement, at_all, in_words
+from bestbefore.replay.papers.claims import verdict
 from bestbefore.replay.papers.crawling.curves import CRAWLS_PER_PAGE, Curves, over_crawls, show
 from bestbefore.replay.papers.crawling.embarrassment_weights import click_probabilities, embarrassment_weights
 from bestbefore.replay.papers.crawling.pages import MIXED, PAGES, Pages, zipf_rates
-from bestbefore.replay.papers.crawling.schemes import UNWEIGHTED, WEIGHTED, Scheme, in_words, is_convex
+from bestbefore.replay.papers.crawling.schemes import UNWEIGHTED, WEIGHTED, Scheme, is_convex
 from bestbefore.replay.report.page import Page
 
 POSITIONS, RESULT_PAGES, NEXT_PAGE = 10, 5, 0.8
 SPREAD = 5.0
 """The standard deviation, in positions, of where a page is returned; the paper names none."""
 SEED = 2002
+CONVERGED = 0.1
+"""Curves converge where their spread is at most this share of that at the beginning."""
 PARAMETERS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 SCHEMES: Mapping[str, Scheme] = {**UNWEIGHTED, **WEIGHTED}
 
@@ -68,7 +72,7 @@ def over_parameters(pages: int, parameters: Sequence[float], crawls: float = 2.5
     return curves
 
 
-def write(page: Page) -> None:
+def write(page: Page) -> list[Agreement]:
     """Write the section on embarrassment."""
     page.section("Figure 7: two embarrassment metric examples")
     page.text(
@@ -83,63 +87,69 @@ def write(page: Page) -> None:
     figure = ("7_left", "Figure 7, left: embarrassment against crawls per page")
     x = Scale("crawls per page", with_zero=False)
     show(page, left["independent"], "crawls per page", figure, x, "embarrassment")
-    _statements_left(page, left)
+    agreements = _statements_left(page, left)
     right = over_parameters(PAGES, PARAMETERS)
     figure = ("7_right", "Figure 7, right: embarrassment against the Zipf parameter, 2.5 crawls per page")
     show(page, right, "Zipf parameter", figure, Scale("Zipf parameter", with_zero=False), "embarrassment")
-    _statements_right(page, right)
+    return [*agreements, *_statements_right(page, right)]
 
 
-def held(curves: Curves) -> list[str]:
-    """Return the number of budgets for which each statement about the left figure holds, as text."""
+def held(curves: Curves) -> dict[str, list[bool]]:
+    """Return whether each statement about the left figure holds, at each budget."""
     others = [curves[name] for name in SCHEMES if "optimal" not in name]
-    return [
-        *(
-            in_words([a < b for (_, a), (_, b) in zip(curves[better], curves[worse], strict=True)])
+    return {
+        **{
+            f"{better} below {worse}": [a < b for (_, a), (_, b) in zip(curves[better], curves[worse], strict=True)]
             for better, worse in STATEMENTS
-        ),
-        in_words([value <= min(other[i][1] for other in others) for i, (_, value) in enumerate(curves["uniform"])]),
-        "yes" if is_convex(curves["weighted optimal"]) else "no",
-    ]
+        },
+        "uniform the best of the heuristics": [
+            value <= min(other[i][1] for other in others) for i, (_, value) in enumerate(curves["uniform"])
+        ],
+        "weighted optimal convex in the crawls": [is_convex(curves["weighted optimal"])],
+    }
 
 
-def _statements_left(page: Page, curves: Mapping[str, Curves]) -> None:
-    statements = [
-        *(f"{better} below {worse}" for better, worse in STATEMENTS),
-        "uniform the best of the heuristics", "weighted optimal convex in the crawls",
-    ]
+def _statements_left(page: Page, curves: Mapping[str, Curves]) -> list[Agreement]:
+    found = {name: held(each) for name, each in curves.items()}
+    statements = list(found["independent"])
     page.text(
         """What section 5 says of the left figure, and at how many budgets it is true of ours: with weights that do not
-        depend on the rates, and with the same weights sorted by them."""
+        depend on the rates, and with the same weights sorted by them. The paper speaks of "the correlation of the
+        weights and the update frequencies" without saying what it was."""
     )
-    page.table(("statement", *curves), list(zip(statements, *(held(each) for each in curves.values()), strict=True)))
-    page.text(
-        """That both heuristics do better without weights, so that uniform is the best of them, is not so with these
-        assumptions: with independent weights the weighted ones are better, whatever the standard deviation (.3 to 1000
-        tried). The finding for proportional needs weights that rise with the rates, that for uniform weights that fall
-        with them, or pages that are stale if they are not crawled (next section). The paper speaks of "the correlation
-        of the weights and the update frequencies" without saying what it was."""
+    page.table(
+        ("statement", *found), [(what, *(in_words(each[what]) for each in found.values())) for what in statements]
     )
+    return [at_all("Figure 7, left", f"{what}, independent weights", found["independent"][what]) for what in statements]
 
 
-def _statements_right(page: Page, curves: Curves) -> None:
-    def spread(number: int, names: Sequence[str]) -> str:
+def _statements_right(page: Page, curves: Curves) -> list[Agreement]:
+    def spread(number: int, names: Sequence[str]) -> float:
         values = [curves[name][number][1] for name in names]
-        return f"{max(values) - min(values):.4f}"
+        return max(values) - min(values)
 
-    rising = [in_words([b > a for (_, a), (_, b) in pairwise(points)]) for points in curves.values()]
+    groups = {
+        "the three unweighted schemes": list(UNWEIGHTED), "the three weighted schemes": list(WEIGHTED),
+        "all six": list(SCHEMES),
+    }
+    spreads = {name: (spread(0, schemes), spread(-1, schemes)) for name, schemes in groups.items()}
     page.table(
         ("largest less least embarrassment", "parameter 0", "parameter 1"),
-        [
-            ("the three unweighted schemes", spread(0, list(UNWEIGHTED)), spread(-1, list(UNWEIGHTED))),
-            ("the three weighted schemes", spread(0, list(WEIGHTED)), spread(-1, list(WEIGHTED))),
-            ("all six", spread(0, list(SCHEMES)), spread(-1, list(SCHEMES))),
-        ],
+        [(name, f"{first:.4f}", f"{last:.4f}") for name, (first, last) in spreads.items()],
     )
     page.text(
-        f"""The paper says that the objectives "generally increase" with the parameter. Ours do from one value to the
-        next: {", ".join(f"{name} {shown}" for name, shown in zip(curves, rising, strict=True))}. It says that the
-        curves converge "in the absence of weights when q = 1". There the rates of all pages are the same, so that
-        uniform and proportional are one scheme, weighted or not; the optimal scheme still distinguishes the kinds of
-        pages, and with weights single pages."""
+        """The paper says that the curves converge "in the absence of weights when q = 1". There the rates of all pages
+        are the same, so that uniform and proportional are one scheme, weighted or not; the optimal scheme still
+        distinguishes the kinds of pages, and with weights single pages."""
     )
+    rising = [all(b > a for (_, a), (_, b) in pairwise(points)) for points in curves.values()]
+    return [
+        at_all("Figure 7, right", "each scheme rises with the Zipf parameter", rising),
+        *(
+            Agreement(
+                "Figure 7, right", f"{name} converge at parameter 1", f"{100 * last / first:.0f} % of the spread at 0",
+                f"≤ {100 * CONVERGED:.0f} %", verdict(last <= CONVERGED * first),
+            )
+            for name, (first, last) in spreads.items()
+        ),
+    ]

@@ -53,12 +53,3 @@ def is_convex(xy: Sequence[tuple[float, float]]) -> bool:
     x, y = np.array(xy).T
     slopes = np.diff(y) / np.diff(x)
     return bool(np.all(np.diff(slopes) >= -1e-12))
-
-
-def in_words(held: Sequence[bool]) -> str:
-    """Return in words how many of the statements hold.
-
-    >>> in_words([True, False, True])
-    '2 of 3'
-    """
-    return f"{sum(held)} of {len(held)}"

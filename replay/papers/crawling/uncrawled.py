@@ -6,10 +6,11 @@ import numpy as np
 
 from bestbefore.policies.prefetch.checked import IntArray
 from bestbefore.policies.units import FloatArray
+from bestbefore.replay.papers.agreement import Agreement, at_all, in_words
 from bestbefore.replay.papers.crawling.curves import CRAWLS_PER_PAGE
 from bestbefore.replay.papers.crawling.embarrassment import SEED, drawn_weights
 from bestbefore.replay.papers.crawling.pages import MIXED, PAGES, Pages, zipf_rates
-from bestbefore.replay.papers.crawling.schemes import in_proportion, in_words
+from bestbefore.replay.papers.crawling.schemes import in_proportion
 from bestbefore.replay.report.page import Page
 
 Rounding = Callable[[FloatArray, int], IntArray]
@@ -39,7 +40,7 @@ def embarrassments(
     return found
 
 
-def write(page: Page) -> None:
+def write(page: Page) -> list[Agreement]:
     """Write the section on pages that are not crawled."""
     rng = np.random.default_rng(SEED)
     some = Pages.of(zipf_rates(PAGES, 0.0), MIXED, rng)
@@ -70,3 +71,7 @@ def write(page: Page) -> None:
                 )
     page.text("""At how many budgets uniform, without weights, is the best of the heuristics, as section 5 says:""")
     page.table(("an uncrawled page is", "uniform the best"), [(kind, in_words(held)) for kind, held in best.items()])
+    return [
+        at_all("Figure 7, left", f"uniform the best of the heuristics, an uncrawled page {kind}", held)
+        for kind, held in best.items()
+    ]

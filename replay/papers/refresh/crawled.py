@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.units import DAY_S, FloatArray
+from bestbefore.replay.papers.agreement import Agreement, in_words
+from bestbefore.replay.papers.claims import verdict
 from bestbefore.replay.papers.refresh.synchronisation import Order, age, freshness, waits
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.report.page import Page
@@ -27,6 +29,8 @@ REAL_FILES = ("updates_pages.csv.gz", "updates_scraped.csv.gz")
 CHANGED_DAYS = range(8, 11)
 """The days with a change, of 128, of the selected real pages: once every 12.8 to 16 days."""
 REPEATED = 20
+CLOSE = 0.05
+"""The largest difference in freshness at which a dot counts as close to the formula."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,7 @@ def periods_of(changed_days: NDArray[np.int64]) -> Iterator[Days]:
             yield period
 
 
-def write(work: Work, page: Page) -> None:
+def write(work: Work, page: Page) -> list[Agreement]:
     """Write the section on crawling."""
     of_simulated, of_real = np.random.default_rng(SEED).spawn(2)  # each its own, so that neither depends on the other
     found = {"simulated": _crawls(simulated_pages(of_simulated), of_simulated)}
@@ -119,6 +123,7 @@ def write(work: Work, page: Page) -> None:
     _table(page, found)
     _figure(page, found, "freshness", "freshness", freshness, lambda one: one.freshness)
     _figure(page, found, "age", "age, days", _age_days, lambda one: one.age_days)
+    return [_closeness(kind, crawls) for kind, crawls in found.items()]
 
 
 Crawls = dict[tuple[Order, int], Crawled]
@@ -129,6 +134,17 @@ def _crawls(changed: Days, rng: np.random.Generator) -> Crawls:
     return {
         (order, interval): crawl(order, interval, changed, rng) for order in Order for interval in CRAWL_INTERVALS_DAYS
     }
+
+
+def _closeness(kind: str, crawls: Crawls) -> Agreement:
+    near = [
+        abs(one.freshness - freshness(order, interval / MEAN_INTERVAL_DAYS)) <= CLOSE
+        for (order, interval), one in crawls.items()
+    ]
+    return Agreement(
+        "Figure 15", f"most dots of freshness are close to the formula, {kind} pages", in_words(near),
+        f"more than half within {CLOSE:g}", verdict(2 * sum(near) > len(near)),
+    )
 
 
 def _table(page: Page, found: dict[str, Crawls]) -> None:

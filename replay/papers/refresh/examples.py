@@ -10,6 +10,7 @@ from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.prefetch.allocation import continuous
 from bestbefore.policies.prefetch.table import Allocate
 from bestbefore.policies.units import FloatArray
+from bestbefore.replay.papers.agreement import Agreement, value
 from bestbefore.replay.papers.printed import HEADS, beside, rows_beside
 from bestbefore.replay.report.page import Page
 
@@ -96,8 +97,9 @@ def peak() -> tuple[float, float]:
     return float(refreshes[best] * r[best]), float(refreshes[best])
 
 
-def write(page: Page) -> None:
+def write(page: Page) -> list[Agreement]:
     """Write the sections of both examples."""
+    agreements = []
     for example in (EXAMPLE_5_4, EXAMPLE_6_2):
         page.section(f"{example.table} and Figure {example.figure}: the best refreshes of Example {example.number}")
         page.text(f"By `policies/prefetch/allocation`, in refreshes per day, {example.budget:g} together.")
@@ -106,7 +108,12 @@ def write(page: Page) -> None:
                 f"{name}: {rate:g} changes a day, weight {weight:g}"
                 for name, rate, weight in zip(example.names, example.rates, example.weights, strict=True)
             ]
-            rows = rows_beside(what, goal.printed, example.refreshes(goal))
+            refreshes = example.refreshes(goal)
+            rows = rows_beside(what, goal.printed, refreshes)
+            agreements += [
+                value(example.table, f"refreshes of {name} for {goal.name}", printed, ours)
+                for name, printed, ours in zip(example.names, goal.printed, refreshes, strict=True)
+            ]
             page.table((f"for {goal.name}", *HEADS), rows)
             page.figure(
                 f"{example.figure}_{goal.name}",
@@ -114,16 +121,19 @@ def write(page: Page) -> None:
                 drawn(_lines(example, goal), Scale("changes per day"), Scale("refreshes per day")),
             )
     page.text(
-        """Rounded, all values equal the printed ones but one: the refreshes of e1 for age in Table IV, .8349, are
-        printed .84. The points are the allocations, the lines the curves of section 5.4 through them, scaled by the
+        """The points are the allocations, the lines the curves of section 5.4 through them, scaled by the
         weight for freshness (theorem 6.3) and by its root for age (theorem 6.4). Those for freshness return to 0: an
         element that changes too often is not refreshed."""
     )
-    rate, refreshes = peak()
+    highest = list(zip(("changes", "refreshes"), ("0.53", "0.3"), peak(), strict=True))
     page.table(
         ("highest point of the freshness curve for multiplier 1 (section 5.4)", *HEADS),
-        [("changes", *beside("0.53", rate)), ("refreshes", *beside("0.3", refreshes))],
+        [(what, *beside(printed, ours)) for what, printed, ours in highest],
     )
+    return [
+        *agreements,
+        *(value("section 5.4", f"highest point of the curve, {what}", asked, ours) for what, asked, ours in highest),
+    ]
 
 
 def _lines(example: Example, goal: Goal) -> list[Line]:

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.units import DAY_S, FloatArray
+from bestbefore.replay.papers.agreement import Agreement, in_words
+from bestbefore.replay.papers.claims import NOT_SEEN, verdict
 from bestbefore.replay.papers.refresh.crawled import (
     CRAWL_INTERVALS_DAYS,
     MEAN_INTERVAL_DAYS,
@@ -30,6 +32,8 @@ SHOWN_INTERVALS_DAYS = (10, 20)
 """The mean change intervals of Figure 14."""
 ALIKE = 0.1
 """A page has such an interval if its mean lies within this share of it."""
+EXPONENTIAL = 0.05
+"""The largest difference from a Poisson process in the share of intervals up to the mean."""
 PRINTED_SHARES = ("23 %", "15 %", "–", "–", "–")
 """Of Figure 17(a), the shares that the text prints."""
 BARS = ("to a day", "to a week", "to a month", "to 4 months", "longer")
@@ -49,17 +53,15 @@ def changed_days(work: Work) -> ChangedDays:
     return found
 
 
-def write(work: Work, page: Page) -> None:
+def write(work: Work, page: Page) -> list[Agreement]:
     """Write the sections on real pages by their source; nothing without traces."""
     if work.traces is None:
-        return
+        return []
     days = changed_days(work)
-    _write_sources(page, days)
-    _write_intervals(page, days)
-    _write_estimates(page, days)
+    return [_write_sources(page, days), *_write_intervals(page, days), _write_estimates(page, days)]
 
 
-def _write_sources(page: Page, days: ChangedDays) -> None:
+def _write_sources(page: Page, days: ChangedDays) -> Agreement:
     periods = {name: [period for one in pages for period in periods_of(one)] for name, pages in sorted(days.items())}
     page.section("Figure 15 by source")
     page.text(
@@ -69,12 +71,18 @@ def _write_sources(page: Page, days: ChangedDays) -> None:
     intervals = CRAWL_INTERVALS_DAYS[1:]
     formula = [freshness(Order.FIXED, interval / MEAN_INTERVAL_DAYS) for interval in intervals]
     rows = [("the formula", "–", *(f"{value:.3f}" for value in formula), "–")]
+    all_near = []
     for name, some in periods.items():
         if some:
             found = _freshness(np.array(some, dtype=np.bool_), intervals)
             near = all(abs(one - other) <= NEAR for one, other in zip(found, formula, strict=True))
+            all_near.append(near)
             rows.append((f"`{name}`", str(len(some)), *(f"{one:.3f}" for one in found), "yes" if near else "no"))
     page.table(("source", "periods", *(f"every {interval} d" for interval in intervals), "near the formula"), rows)
+    return Agreement(
+        "Figure 15", "the freshness of real pages is near the formula, sources", in_words(all_near),
+        f"all within {NEAR:g}", verdict(*all_near),
+    )
 
 
 def _freshness(changed: Days, intervals: tuple[int, ...]) -> list[float]:
@@ -84,7 +92,7 @@ def _freshness(changed: Days, intervals: tuple[int, ...]) -> list[float]:
     ]
 
 
-def _write_intervals(page: Page, days: ChangedDays) -> None:
+def _write_intervals(page: Page, days: ChangedDays) -> list[Agreement]:
     page.section("Figure 14: change intervals of pages")
     page.text(
         f"""The paper selects the pages whose mean change interval is 10 days, or 20, and finds that their intervals are
@@ -92,7 +100,7 @@ def _write_intervals(page: Page, days: ChangedDays) -> None:
         {100 * ALIKE:.0f} % of it, in whole days, as a daily visit sees them. *Gone by the mean* is the share of
         intervals up to the mean; a Poisson process that is visited daily has the share beside it."""
     )
-    rows, lines = [], []
+    rows, lines, agreements = [], [], []
     for mean_days in SHOWN_INTERVALS_DAYS:
         own = {
             name: [np.diff(one) for one in pages if abs((one[-1] - one[0]) / (one.size - 1) / mean_days - 1.0) <= ALIKE]
@@ -104,9 +112,13 @@ def _write_intervals(page: Page, days: ChangedDays) -> None:
         together = np.concatenate(gaps)
         # Geometric with the mean of the data, as visits by day show a Poisson process.
         staying = 1.0 - 1.0 / max(float(together.mean()), 1.0)
+        gone, poisson = float((together <= mean_days).mean()), 1.0 - staying**mean_days
         rows.append((
-            f"{mean_days} d", f"{len(gaps):,}", f"{together.size:,}",
-            f"{100 * float((together <= mean_days).mean()):.0f} %", f"{100 * (1.0 - staying**mean_days):.0f} %",
+            f"{mean_days} d", f"{len(gaps):,}", f"{together.size:,}", f"{100 * gone:.0f} %", f"{100 * poisson:.0f} %",
+        ))
+        agreements.append(Agreement(
+            "Figure 14", f"{mean_days} d: exponential, {100 * poisson:.0f} % gone by the mean", f"{100 * gone:.0f} %",
+            f"within {100 * EXPONENTIAL:.0f} points", verdict(abs(gone - poisson) <= EXPONENTIAL),
         ))
         upto = np.arange(1, 6 * mean_days + 1)
         share = np.array([float((together == day).mean()) for day in upto])
@@ -121,9 +133,10 @@ def _write_intervals(page: Page, days: ChangedDays) -> None:
     if lines:
         page.figure("14", "Figure 14: change intervals of pages", drawn(
             lines, Scale("interval, days", with_zero=False), Scale("share of the intervals", logarithmic=True)))
+    return agreements
 
 
-def _write_estimates(page: Page, days: ChangedDays) -> None:
+def _write_estimates(page: Page, days: ChangedDays) -> Agreement:
     page.section("Figures 16 and 17: the fraction of pages with given average interval of change")
     page.text(
         f"""The paper divides the time of observation by the number of changes seen. Figure 16 says when that is wrong:
@@ -135,12 +148,16 @@ def _write_estimates(page: Page, days: ChangedDays) -> None:
     rows: list[tuple[str, ...]] = [("the paper, all domains", "720,000", *PRINTED_SHARES, "–")]
     edges = [*INTERVALS_DAYS[:-1].tolist(), np.inf]
     everything = [one for pages in days.values() for one in pages]
+    measured = ""
     for name, pages in [("all", everything), *((f"`{name}`", pages) for name, pages in sorted(days.items()))]:
         means = np.array([(one[-1] - one[0]) / (one.size - 1) for one in pages])
         bars = np.bincount(np.searchsorted(edges, means), minlength=len(BARS)) / means.size
         bursty = np.mean([_is_bursty(np.diff(one)) for one in pages])
+        measured = measured or ", ".join(f"{100 * bar:.0f} %" for bar in bars[:2])
         rows.append((name, f"{means.size:,}", *(f"{100 * bar:.0f} %" for bar in bars), f"{100 * bursty:.0f} %"))
     page.table(("pages", "number", *BARS, "bursty"), rows)
+    asked = f"changed every day {PRINTED_SHARES[0]}, every week {PRINTED_SHARES[1]} of the pages"
+    return Agreement("Figure 17", asked, measured, "none: our sources were chosen", NOT_SEEN)
 
 
 def _is_bursty(gaps: FloatArray | NDArray[np.int64]) -> bool:

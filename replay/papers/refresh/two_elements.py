@@ -3,6 +3,8 @@
 from fractions import Fraction
 from typing import NamedTuple
 
+from bestbefore.replay.papers.agreement import Agreement, at_all
+from bestbefore.replay.papers.claims import verdict
 from bestbefore.replay.report.page import Page
 
 CHANGES_PER_DAY = (9, 1)
@@ -54,16 +56,14 @@ def best(together: int) -> tuple[int, int]:
     return max(((first, together - first) for first in range(together + 1)), key=benefit)
 
 
-def write(page: Page) -> None:
+def write(page: Page) -> list[Agreement]:
     """Write the section on two elements."""
     page.section("Table III: estimation of benefits for different choices")
     page.text(
         """Two elements: the first changes once in each ninth of a day, the second once a day, at an unknown moment.
         With n refreshes that divide an interval evenly, the copy is fresh for an additional n / (2 (n+1)) of it: 1/4 of
         a day and 1/36 of a day for one refresh, as section 5.2 derives. In our copy of the paper the fractions of the
-        table are damaged: 10/36 can be read, and 1/36 and 1/4 in section 5.2. The choices can be checked: they are what
-        the section describes (the first element is given up in rows a to e; (i), the best of ten, lies between
-        proportional (h) and uniform (j), and uniform is better than proportional)."""
+        table are damaged: 10/36 can be read, and 1/36 and 1/4 in section 5.2."""
     )
     page.table(
         ("row", "refreshes in all", "first, second", "benefit printed", "ours, days", "ours", "best choice, ours"),
@@ -76,6 +76,19 @@ def write(page: Page) -> None:
             for row in ROWS
         ],
     )
+    by_letter = {row.letter: benefit(row.refreshes) for row in ROWS}
+    return [
+        *(
+            Agreement(
+                "Table III", f"row {row.letter}: {row.printed} of a day", fraction_shown(by_letter[row.letter]),
+                "exact", verdict(by_letter[row.letter] == Fraction(row.printed)),
+            )
+            for row in ROWS if row.printed
+        ),
+        at_all("section 5.2", "the first element gets no refresh of one or two", [best(n)[0] == 0 for n in (1, 2)]),
+        at_all("section 5.2", "of ten, uniform (j) is better than proportional (h), and (i) the best",
+               [by_letter["h"] < by_letter["j"], by_letter["i"] == benefit(best(10))]),
+    ]
 
 
 def fraction_shown(value: Fraction) -> str:

@@ -25,6 +25,7 @@ def test_uniform_is_the_best_of_the_heuristics_if_numbers_are_rounded_down(
 ) -> None:
     monkeypatch.setattr(uncrawled, "PAGES", 3000)
     page = Page("crawling", "made")
-    write(page)
+    agreements = write(page)
     assert "| stale, rounded down | 8 of 8 |" in page.markdown
     assert "| current at first, rounded to the budget | 0 of 8 |" in page.markdown
+    assert [one.verdict for one in agreements] == ["no", "no", "partly", "yes"]

@@ -23,6 +23,7 @@ def test_the_fourth_of_section_4_4_is_one_of_the_purely_random_order() -> None:
 
 def test_printed_and_found_stand_beside_each_other() -> None:
     page = Page("refresh", "made")
-    write(page)
+    agreements = write(page)
     assert "| fixed order, r = 1: freshness (e-1)/e | 0.63 | 0.632 | +0.002 |" in page.markdown
     assert "| fixed order: freshness 0.8 needs r below | 0.46 | 0.464 | +0.004 |" in page.markdown
+    assert [one.verdict for one in agreements] == ["yes", "yes", "no", "no", "yes"]

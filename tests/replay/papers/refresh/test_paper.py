@@ -24,6 +24,12 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return page.write(tmp_path_factory.mktemp("results"))
 
 
+def test_agreement_is_counted_before_all_else(written: Path) -> None:
+    before, _, _ = written.read_text().partition("## Table II:")
+    rows = re.findall(r"^\| .* \| (yes|partly|no) \|$", before, re.MULTILINE)
+    assert f"{rows.count('yes')} of {len(rows)} agree" in before
+
+
 def test_each_table_and_figure_of_the_paper_has_a_section(written: Path) -> None:
     headings = " ".join(re.findall(r"^## (.*)$", written.read_text(), re.MULTILINE))
     for what in ("Table II:", "Table III:", "Table IV", "Table V", "Table VII:",

@@ -26,7 +26,7 @@ def traces(folder: Path) -> Path:
 def test_each_source_is_judged_by_the_tolerance(tmp_path: Path) -> None:
     """Bursts keep pages fresh for longer than the formula says."""
     page = Page("refresh", "made")
-    write(Work(traces(tmp_path), lambda _: None), page)
+    agreements = write(Work(traces(tmp_path), lambda _: None), page)
     rows = {line.split(" | ")[0]: line for line in page.markdown.splitlines() if line.startswith("| `")}
     lines = page.markdown.splitlines()
     assert next(line for line in lines if line.startswith("| `bursts` | 1 |")).endswith("| no |")
@@ -34,6 +34,9 @@ def test_each_source_is_judged_by_the_tolerance(tmp_path: Path) -> None:
     assert "| `regular` | 1 | 0 % | 0 % | 100 % | 0 % | 0 % | 0 % |" in lines
     assert "| `bursts` | 1 | 0 % | 0 % | 100 % | 0 % | 0 % | 100 % |" in lines
     assert "once" not in "".join(rows)
+    assert [(one.where, one.verdict) for one in agreements] == [
+        ("Figure 15", "no"), ("Figure 14", "no"), ("Figure 17", "–"),
+    ]
     assert list(page.figures) == ["refresh_14.svg"]
 
 
