@@ -37,8 +37,7 @@ evenly: if all of it were aimed at, fetches would often wait for the next hour."
 LEAST_PER_HOUR = 1e-6
 """The least budget of the schedule, where a target takes no fetches."""
 NEW_BUDGET_PART = 0.02
-"""The change of its budget, as a part of it, from which the schedule goes on with another: what a target takes changes
-a little with each contact."""
+"""The relative change of what a target takes from which the schedule's budget follows: it changes with each contact."""
 LOOKED_AT_ONCE = 64
 """How many objects are looked at together."""
 MANY = 20_000
@@ -112,9 +111,10 @@ class Candidates:
         self._per_hour = per_hour
         await self._compute(lambda: self.schedule.set_budget(per_hour, self._clock.now()))
 
-    def idle(self) -> None:
-        """Leave out of account the time in which the budget is spent."""
-        self._when_steady(lambda: self.schedule.idle(self._clock.now()))
+    def defer(self, until_s: float) -> None:
+        """Make no fetches until then, as the budget is spent."""
+        if self._is_ready:
+            self.schedule.defer(self._clock.now(), until_s, LOOKED_AT_ONCE)
 
     # Shards
 

@@ -107,7 +107,7 @@ class Runner:
             job = heapq.heappop(self._postponed)[2]
             self._waiting.put(_domain_of(job.url), job)
         if self._budget_spent_until_s - HOUR_S <= now_s < self._budget_spent_until_s:
-            self.candidates.idle()
+            self.candidates.defer(self._budget_spent_until_s)
             return min(LONGEST_WAIT_S, self.clock.to_real_s(self._budget_spent_until_s - now_s))
         waits_s = [LONGEST_WAIT_S]
         self._collect(now_s)

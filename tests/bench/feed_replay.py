@@ -1,16 +1,18 @@
 """The schedule of the prefetcher on recorded feeds, without proxy and origin: when it would contact which feed.
 
-The estimates, the schedule and its budget are those of the running proxy; each contact takes no time, and lists all
-postings so far.
+The estimates, the schedule and its budget, in 24 hours of the clock too, are those of the running proxy; each contact
+takes no time, and lists all postings so far.
 """
 
 import heapq
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
 from bestbefore.addon.engine.learning import DETAILED_UPDATES, Record
 from bestbefore.addon.engine.update import Update, memory_of
+from bestbefore.addon.prefetcher.candidates import AIMED_PART
 from bestbefore.addon.prefetcher.estimates import candidate_of, estimate_of
 from bestbefore.addon.wishes import NO_WISHES
 from bestbefore.policies.models.group import Group
@@ -22,14 +24,16 @@ REQUESTS = {"": 2}
 
 
 def contacts_s(
-    times_s: Sequence[FloatArray], objective: str, per_day: float, since_s: float,
+    times_s: Sequence[FloatArray], objective: str, budget: int, since_s: float,
     asked_s: Sequence[tuple[float, int]], end_s: float, *, evenly: bool,
 ) -> list[FloatArray]:
-    """Return the contacts with each feed, `times_s` (ascending), with so many of each feed and day on average.
+    """Return the contacts with each feed, `times_s` (ascending), with such a budget for a day.
 
     Feeds are known since `since_s`, and enter with the second of the contacts of clients, `asked_s`: (time, feed).
     """
-    schedule = Schedule(objective, per_day * len(times_s) / 24.0, asked_s[0][0], DAY_S)
+    schedule = Schedule(objective, AIMED_PART * budget / 24.0, asked_s[0][0], DAY_S)
+    spent: Counter[int] = Counter()
+    """By hour."""
     made: list[list[float]] = [[] for _ in times_s]
     asked = list(asked_s)
     heapq.heapify(asked)
@@ -39,9 +43,17 @@ def contacts_s(
         now_s = max(now_s, min(asked[0][0] if asked else np.inf, np.inf if next_s is None else next_s))
         if now_s >= end_s:
             return [np.array(moments) for moments in made]
-        feed = heapq.heappop(asked)[1] if asked and asked[0][0] <= now_s else schedule.take(now_s)
-        if feed is None:
+        hour = int(now_s // HOUR_S)
+        if asked and asked[0][0] <= now_s:
+            feed = heapq.heappop(asked)[1]
+        elif sum(spent[hour - before] for before in range(24)) >= budget:
+            schedule.defer(now_s, (hour + 1) * HOUR_S, len(times_s))
             continue
+        elif (due := schedule.take(now_s)) is None:
+            continue
+        else:
+            feed = due
+            spent[hour] += 1
         made[feed].append(now_s)
         if len(made[feed]) > 1:
             record = _record(times_s[feed], since_s, now_s)

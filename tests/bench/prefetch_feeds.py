@@ -138,6 +138,7 @@ HEADING = "run    a day    live replayed   diff fetches replayed  uniform     bo
 async def measured(spans: Spans, name: str) -> Row:
     """Make a run."""
     run, feeds = RUNS[name], len(spans)
+    budget = math.ceil(run.per_day * feeds / AIMED_PART)
     start_s = BASE_S + START_S
     judged_s = START_S + run.before_days * DAY_S, START_S + (run.before_days + run.judged_days) * DAY_S
     end_s = judged_s[1] + run.after_days * DAY_S
@@ -160,7 +161,7 @@ async def measured(spans: Spans, name: str) -> Row:
             clients: list[Client] = []
             for number in range(run.proxies):
                 config = folder / f"{number}.toml"
-                config.write_text(_config(math.ceil(run.per_day * feeds / AIMED_PART), f"proxy-{number}"))
+                config.write_text(_config(budget, f"proxy-{number}"))
                 clock = (start_s, None) if not clients else (clients[0].start_s, clients[0].zero_s)
                 clients.append(await stack.enter_async_context(running_proxy(
                     folder / str(number), config, store, clock[0], run.factor, zero_s=clock[1],
@@ -178,7 +179,7 @@ async def measured(spans: Spans, name: str) -> Row:
     finally:
         await origin.stop()
     live = [np.array(moments) - BASE_S for moments in origin.contacts_s]
-    again = contacts_s(times_s, "delay", run.per_day, BASE_S, asked_s, BASE_S + end_s, evenly=False)
+    again = contacts_s(times_s, "delay", budget, BASE_S, asked_s, BASE_S + end_s, evenly=False)
     postings = Postings.of(spans.times_s).between(*judged_s)
 
     def judged(schedules: Schedules) -> Measured:

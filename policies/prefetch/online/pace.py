@@ -1,5 +1,6 @@
 """The pace of a schedule: what the contacts that became due cost, against its budget."""
 
+import math
 from collections import deque
 
 from bestbefore.policies.units import HOUR_S
@@ -7,7 +8,7 @@ from bestbefore.policies.units import HOUR_S
 PARTS = 24
 """The parts of the period of a budget. At the end of each the price is set again."""
 MOST_OFF = 2.0
-"""What counts of a period that cost more or less than its budget by more than this factor, as after a pause."""
+"""What counts at most of a period that cost more than its budget, as a multiple of that: as after a pause."""
 MOST = 10.0
 
 
@@ -24,13 +25,9 @@ class Pace:
         self.part_s = period_s / PARTS
         self._from_s = now_s
         self._due = 0.0
-        self._idle_from_s: float | None = None
-        """Since when no contact is possible."""
-        self._idle_s = 0.0
-        """For how long of the present part none was."""
         self._is_first = True
         self._parts: deque[tuple[float, float]] = deque(maxlen=PARTS)
-        """The cost of the contacts that became due in each part, and for how long contacts were possible."""
+        """The cost of the contacts that became due in each part, and its length."""
 
     def count(self, cost: float) -> None:
         """Count a contact that became due."""
@@ -52,21 +49,10 @@ class Pace:
             self._is_first = False
             self._parts.clear()
         else:
-            self._parts.append((self._due, max(passed_s - self._idle_s, 0.0)))
-            surplus = sum(due - per_hour * seen_s / HOUR_S for due, seen_s in self._parts)
-            seen = PARTS + surplus / (per_hour * self.part_s / HOUR_S)
-            off = min(max(seen / PARTS, 1.0 / MOST_OFF), MOST_OFF)
+            self._parts.append((self._due, passed_s))
+            surplus = sum(due - per_hour * part_s / HOUR_S for due, part_s in self._parts)
+            off = min(surplus / (per_hour * PARTS * self.part_s / HOUR_S), MOST_OFF)
             gain = self.part_s / max(interval_s, PARTS * self.part_s)
-            self.correction = min(max(self.correction * off**gain, 1.0 / MOST), MOST)
-        self._due, self._from_s, self._idle_s = 0.0, now_s, 0.0
-
-    def idle(self, now_s: float) -> None:
-        """Leave out of account what passes until `resume`: no contact is possible."""
-        if self._idle_from_s is None:
-            self._idle_from_s = now_s
-
-    def resume(self, now_s: float) -> None:
-        """Count again: contacts are possible."""
-        if self._idle_from_s is not None:
-            self._idle_s += max(now_s - max(self._idle_from_s, self._from_s), 0.0)
-            self._idle_from_s = None
+            # by the surplus itself, so that it settles where costly and cheap periods keep the budget together
+            self.correction = min(max(self.correction * math.exp(gain * off), 1.0 / MOST), MOST)
+        self._due, self._from_s = 0.0, now_s

@@ -78,6 +78,8 @@ class Schedule:
         self._hastened: set[int] = set()
         self._kept_s: dict[int, float] = {}
         """The times until which objects were postponed, and to which they were hastened."""
+        self._counted: set[int] = set()
+        """The objects that became due and were not put since: an object that was postponed becomes due only once."""
         self._budget_per_hour = budget_per_hour
         self._pace = Pace(period_s, now_s)
         self._size = 0
@@ -108,6 +110,7 @@ class Schedule:
             self._size += not self._columns.live[slot]
             self._columns.set(slot, estimate)
             self._let_go(slot)
+            self._counted.discard(slot)
         for slot, due_s in zip(slots, self._queued_until_s(np.array(slots, dtype=np.intp)).tolist(), strict=True):
             self._queue.put(slot, due_s)
 
@@ -117,6 +120,7 @@ class Schedule:
         self._columns.live[slot] = False
         self._columns.clockworks.pop(slot, None)
         self._let_go(slot)
+        self._counted.discard(slot)
         self._queue.remove(slot)
 
     def next_s(self) -> float | None:
@@ -126,17 +130,36 @@ class Schedule:
 
     def take(self, now_s: float) -> int | None:
         """Return an object that is due, the one due first; None if none is. It leaves the queue. O(log n)."""
-        self._pace.resume(now_s)
+        slot = self._first_due(now_s)
+        if slot is not None:
+            self._let_go(slot)
+            self._queue.remove(slot)
+        return slot
+
+    def defer(self, now_s: float, until_s: float, most: int) -> None:
+        """Queue what is due again for `until_s`, before which no contact is possible; at most so many objects.
+
+        They count as due now: else the price would fall as long as no contact is possible.
+        """
+        for _ in range(most):
+            slot = self._first_due(now_s)
+            if slot is None:
+                return
+            self.postpone(slot, until_s)
+
+    def _first_due(self, now_s: float) -> int | None:
+        """Return the object due first, which stays in the queue."""
         if self.is_price_due(now_s):
             self.set_price(now_s)
         while (first := self._queue.first()) is not None and first[0] <= now_s:
             slot = first[1]
             due_s = now_s if slot in self._hastened else self.due_s(slot, now_s)
-            self._let_go(slot)
             if due_s <= now_s:
-                self._queue.remove(slot)
-                self._pace.count(float(self._columns.costs[slot]))
+                if slot not in self._counted:
+                    self._counted.add(slot)
+                    self._pace.count(float(self._columns.costs[slot]))
                 return slot
+            self._kept_s.pop(slot, None)
             waited_s = now_s - float(self._columns.contact_s[slot])
             self._queue.put(slot, min(due_s, now_s + max(AGAIN * waited_s, MOST_OFTEN_S)))
         return None
@@ -186,13 +209,6 @@ class Schedule:
         reached = found.value(measure)
         is_missed = reached < value - MISSED_BY if measure == "freshness" else reached > value * (1.0 + MISSED_BY)
         return TargetBudget(found.cost_per_hour, reached if is_missed else None)
-
-    def idle(self, now_s: float) -> None:
-        """Leave out of account the time until `take` is called again.
-
-        Else the time for which a spent budget stops all contacts would lower the price, which spends the budget again.
-        """
-        self._pace.idle(now_s)
 
     def set_budget(self, per_hour: float, now_s: float) -> None:
         """Go on with another budget."""

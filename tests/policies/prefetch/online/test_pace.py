@@ -43,6 +43,14 @@ def test_it_settles_where_the_budget_is_kept():
     assert due == pytest.approx(10.0, rel=0.05)
 
 
+def test_the_budget_is_kept_in_the_mean_of_days_that_differ():
+    pace, due = Pace(DAY_S, 0.0), []
+    for hour in range(20 * 7 * PARTS):
+        due.append((18.0 if hour // PARTS % 7 < 3 else 4.0) / pace.correction)
+        spend(pace, hour, due[-1])
+    assert sum(due[-10 * 7 * PARTS :]) / (10 * 7 * PARTS) == pytest.approx(10.0, rel=0.005)
+
+
 def test_it_moves_slowly_where_objects_are_contacted_rarely():
     often, rarely = Pace(DAY_S, 0.0), Pace(DAY_S, 0.0)
     for hour in range(2 * PARTS):
@@ -51,25 +59,3 @@ def test_it_moves_slowly_where_objects_are_contacted_rarely():
             pace.next_part((hour + 1) * HOUR_S, 10.0, interval_s)
     assert often.correction > 2.0
     assert rarely.correction < 1.2
-
-
-def test_the_time_in_which_no_contact_is_possible_does_not_count():
-    pace = Pace(DAY_S, 0.0)
-    spend(pace, 0, 0.0)
-    for minutes in range(6, 60):
-        pace.idle(HOUR_S + 60.0 * minutes)
-    pace.resume(2 * HOUR_S)
-    pace.count(1.0)
-    pace.next_part(2 * HOUR_S, 10.0, DAY_S)
-    assert pace.correction == pytest.approx(1.0)
-
-
-def test_what_a_budget_stops_again_and_again_is_too_much():
-    pace = Pace(DAY_S, 0.0)
-    spend(pace, 0, 0.0)
-    for hour in range(1, 25):
-        pace.count(10.0)
-        pace.idle(hour * HOUR_S + 60.0)
-        pace.resume((hour + 1) * HOUR_S)
-        pace.next_part((hour + 1) * HOUR_S, 10.0, DAY_S)
-    assert 1.2 < pace.correction < 2.0

@@ -209,14 +209,22 @@ def test_the_price_may_fall_while_all_objects_are_under_way() -> None:
     assert schedule.take(2 * DAY_S) == 0
 
 
-def test_a_spent_budget_does_not_lower_the_price() -> None:
-    schedule = started({slot: ScheduleEstimate(1.0, 0.0) for slot in range(10)}, 1.0)
-    schedule.take(HOUR_S)
-    price = schedule.price
-    for minutes in range(60, 1200, 10):
-        schedule.idle(60.0 * minutes)
-    schedule.take(1200 * 60.0)
-    assert schedule.price == pytest.approx(price, rel=0.2)
+def test_what_is_due_and_deferred_waits_until_then_and_stays_hastened() -> None:
+    schedule = started({0: ScheduleEstimate(1.0, 0.0), 1: ScheduleEstimate(1e-6, 0.0)}, 1.0)
+    schedule.hasten(1, HOUR_S)
+    schedule.defer(5 * HOUR_S, 6 * HOUR_S, 100)
+    assert schedule.take(6 * HOUR_S - 1) is None
+    assert {schedule.take(6 * HOUR_S), schedule.take(6 * HOUR_S)} == {0, 1}
+
+
+def test_an_object_that_is_postponed_again_and_again_counts_once() -> None:
+    estimates = {slot: ScheduleEstimate(1.0, 0.0) for slot in range(10)}
+    often, once = started(estimates, 1.0), started(estimates, 1.0)
+    for hour in range(1, 48):
+        for schedule, until_s in ((often, HOUR_S * hour + 60.0), (once, 100 * HOUR_S)):
+            schedule.defer(HOUR_S * hour, until_s, 100)
+            assert schedule.take(HOUR_S * hour) is None
+    assert often.price == pytest.approx(once.price, rel=1e-3)
 
 
 def test_nothing_may_be_put() -> None:
@@ -233,7 +241,7 @@ def test_a_budget_that_stopped_contacts_is_used_again_afterwards() -> None:
     for now_s in np.arange(0.0, 15 * DAY_S, 600.0).tolist():
         hour = int(now_s // HOUR_S)
         if now_s < idle_until_s:
-            schedule.idle(now_s)
+            schedule.defer(now_s, idle_until_s, 100)
         elif not 2 * DAY_S <= now_s < 3 * DAY_S:
             while (slot := schedule.take(now_s)) is not None:
                 if spent[max(hour - 23, 0) : hour + 1].sum() >= 30:

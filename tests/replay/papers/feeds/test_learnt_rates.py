@@ -43,9 +43,7 @@ def test_a_pattern_is_between_the_feeds_own_and_its_clusters(learnt):
 def test_every_strategy_spends_its_budget(learnt):
     for name in STRATEGIES:
         found = measure({"made": learnt}, ("made", name, 2))
-        # a schedule without a plan keeps the budget over longer times than these
-        least = 0.85 if name == ONLINE else 0.98
-        assert 2.0 * least <= found.retrievals_per_day <= 2.0 * 1.02, name
+        assert 2.0 * 0.98 <= found.retrievals_per_day <= 2.0 * 1.02, name
         assert found.never == 0
 
 
