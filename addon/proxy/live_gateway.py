@@ -10,7 +10,7 @@ from mitmproxy.connection import Client, Connection
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.engine import heads
-from bestbefore.addon.engine.request import is_one_host, misframed
+from bestbefore.addon.engine.request import is_one_host, misframed, received
 from bestbefore.addon.proxy.access.access import peer_of
 from bestbefore.addon.proxy.access.admission import Admission
 from bestbefore.addon.proxy.access.gate import Gate
@@ -21,6 +21,7 @@ from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
 from bestbefore.addon.proxy.limits import TimeLimits, limits_of
 from bestbefore.addon.proxy.mitm import bounds, transports
 from bestbefore.addon.proxy.mitm.forwarded import upgrade_protocols
+from bestbefore.addon.proxy.mitm.gateway import HIT_BYTES
 from bestbefore.addon.proxy.mitm.translate import fields_of
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.pages import pages
@@ -66,6 +67,16 @@ class LiveGateway:
     def refuse(self, request: Request, client: Client, status: int, detail: str) -> Answer:
         """Return an error response to a request."""
         return self.exchanges.refused(request, client, status, detail)
+
+    def hit(self, request: Request, client: Client, started_s: float) -> Answer | None:
+        """Return the answer if a copy in memory gives it, as `handles`, `refusal` and `decide` would; else None."""
+        in_memory = self.store.hot(request.target.url, request.partition)
+        if in_memory is None or any(copy.body.size > HIT_BYTES for copy in in_memory.copies):
+            return None
+        if not self.gate.admitted(client, request.fields.get("proxy-authorization")) or misframed(request):
+            return None
+        decided = self.decide(received(request), client, started_s)
+        return decided if isinstance(decided, Answer) else None
 
     def decide(self, request: Request, client: Client, started_s: float | None = None) -> Answer | Pending:
         """Decide as `Exchanges.decide` does."""

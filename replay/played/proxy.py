@@ -63,6 +63,10 @@ class ReplayGateway:
         """Return true: the cache handles all requests of a trace."""
         return True
 
+    def hit(self, request: Request, client: Client, started_s: float) -> Answer | None:  # noqa: ARG002
+        """Return None: all requests of a trace take the same way."""
+        return None
+
     def decide(self, request: Request, client: Client, started_s: float | None = None) -> Answer | Pending:
         """Decide as `Exchanges.decide`, in the partition of the current client."""
         return self._exchanges.decide(replace(request, partition=self.partition), client, started_s)

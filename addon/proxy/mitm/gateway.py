@@ -13,6 +13,9 @@ from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.tunnels.first_speaker import Expected
 from bestbefore.addon.rfc9111.message import Request
 
+HIT_BYTES = 64 * 1024
+"""The largest content of a copy that `Gateway.hit` returns: to send more, one waits until the client reads it."""
+
 
 class Gateway(Protocol):
     """The interface of the gateway, which answers requests."""
@@ -32,6 +35,12 @@ class Gateway(Protocol):
 
     def refuse(self, request: Request, client: Client, status: int, detail: str) -> Answer:
         """Return an error response to a request."""
+
+    def hit(self, request: Request, client: Client, started_s: float) -> Answer | None:
+        """Return the answer to an unambiguous request if a copy in memory gives it at once; None: `decide` decides.
+
+        Content of the answer is in memory, and at most `HIT_BYTES`.
+        """
 
     def decide(self, request: Request, client: Client, started_s: float | None = None) -> Answer | Pending:
         """Return the answer, if a copy in memory gives it at once; else the pending decision, for `answer`.

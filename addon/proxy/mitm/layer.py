@@ -13,6 +13,8 @@ from bestbefore.addon.proxy.mitm.gateway import Gateway
 from bestbefore.addon.proxy.mitm.http2 import CalmHttp2Server
 from bestbefore.addon.proxy.mitm.request_reader import StrictHttp1Server
 from bestbefore.addon.proxy.mitm.stream.stream import CachingStream
+from bestbefore.addon.proxy.mitm.wire import internals
+from bestbefore.addon.proxy.mitm.wire.hits import WireHits
 
 Commands = layer.CommandGenerator[Any]
 
@@ -36,12 +38,20 @@ class CachingHttpLayer(HttpLayer):
         """Limits the time for the head of a request; runs while the head is incomplete."""
         self._head_since_s: float | None = None
         """When the first byte of the head that is being read was read; None if none is."""
+        answers_hits = internals.is_known() and not gateway.uses_hooks
+        self._hits = WireHits(gateway, context, mode) if answers_hits else None
+        """None: all requests pass through streams."""
 
     def handle_event(self, event: events.Event) -> Commands:
         """Handle an event as mitmproxy does, in fewer writes."""
         if isinstance(event, events.DataReceived):
             if event.connection in self._closed:
                 return
+            if self._hits is not None and event.connection is self.context.client:
+                rest = yield from self._answer_hits(self._hits, event.data)
+                if not rest:
+                    return
+                event = event if rest is event.data else events.DataReceived(event.connection, rest)
             if self._head_since_s is None and event.connection is self.context.client:
                 self._head_since_s = self._gateway.monotonic()
         if isinstance(event, events.Start):
@@ -64,6 +74,20 @@ class CachingHttpLayer(HttpLayer):
         if self._activity is not None:
             self._activity.set()
             self._activity = None
+
+    def _answer_hits(self, hits: WireHits, data: bytes) -> layer.CommandGenerator[bytes]:
+        """Answer the hits at the beginning of the data; return the rest, which mitmproxy reads."""
+        answered = hits.answer(data) if internals.is_between_messages(self) else None
+        if answered is None:
+            return data
+        yield commands.SendData(self.context.client, answered.response)
+        answered.finish()
+        if answered.closes:
+            close = commands.CloseConnection(self.context.client)
+            self._watch_close(close)
+            yield close
+            return b""
+        return data[answered.end :]
 
     def _watch_close(self, command: commands.Command) -> None:
         if isinstance(command, commands.CloseConnection) and not getattr(command, "half_close", False):

@@ -19,9 +19,12 @@ from bestbefore.addon.config.proxy_section import default_state
 from bestbefore.addon.config.settings import Address, Settings
 from bestbefore.addon.proxy.lean_mitmproxy import Master, core, disable_h2c, next_layer, proxyserver, tlsconfig
 from bestbefore.addon.proxy.mitm.hooks import BestBefore
+from bestbefore.addon.proxy.mitm.wire import internals
 from bestbefore.addon.proxy.pages.greeting import greeting, show_command
 from bestbefore.addon.proxy.service import CA_FILE, Service
 from bestbefore.addon.proxy.start_error import StartError
+
+logger = logging.getLogger(__name__)
 
 
 class _Errors(logging.Handler):
@@ -77,6 +80,8 @@ def make_master(service: Service, greet: Callable[[str], None]) -> Master:
     `greet` is called with a text for the user once the proxy listens.
     """
     settings = service.settings
+    if not internals.is_known():
+        logger.warning(internals.UNKNOWN)
     made = Master(options.Options(confdir=str(settings.state), listen_host=settings.listen.host))
     made.addons.add(
         core.Core(),

@@ -23,6 +23,10 @@ class FixedGateway:
     def refuse(self, _request: Any, _client: Any, status: int, detail: str) -> Answer:
         return Answer(Head(status, Fields([("Detail", detail)])))
 
+    def hit(self, *_: Any) -> Answer | None:
+        """Nothing is in memory."""
+        return None
+
     def decide(self, request: Any, _client: Any, _started_s: float | None = None) -> Any:
         """Nothing: it hands the request on."""
         return request

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from mitmproxy import ctx
+from mitmproxy import ctx, version
 
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.config.settings import Settings
@@ -50,6 +50,16 @@ async def test_it_has_the_options_of_the_configuration_and_the_addons_that_a_pro
     for name in ("core", "proxyserver", "nextlayer", "tlsconfig", "disableh2c", "errorcheck"):
         assert made.addons.get(name) is not None, name
     made.addons.get("errorcheck").finish()
+
+
+async def test_an_unknown_mitmproxy_is_named(
+    service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    make_master(service, lambda _: None)
+    assert "is not among" not in caplog.text
+    monkeypatch.setattr(version, "VERSION", "99.0.0")
+    make_master(service, lambda _: None)
+    assert "is not among the versions that bestbefore was tested with (12." in caplog.text
 
 
 @pytest.mark.parametrize("log", [True, False])

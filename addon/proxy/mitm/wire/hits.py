@@ -1,0 +1,73 @@
+"""The answers to the simple requests of one connection that copies in memory give at once."""
+
+from dataclasses import dataclass, field
+
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.http import HTTPMode
+from mitmproxy.proxy.mode_specs import ReverseMode
+
+from bestbefore.addon.proxy.exchange.answer import Answer
+from bestbefore.addon.proxy.mitm.gateway import Gateway
+from bestbefore.addon.proxy.mitm.wire.response_bytes import response_bytes
+from bestbefore.addon.proxy.mitm.wire.simple_request import FixedServer, SimpleRequestReader
+
+AT_ONCE_BYTES = 256 * 1024
+"""How much is sent in one write. Requests behind it in the same data take mitmproxy's way."""
+
+
+@dataclass(slots=True)
+class Written:
+    """What was written in answer to some data."""
+
+    response: bytes
+    """The responses, in order."""
+    end: int
+    """Where the requests end that were answered; those behind are not."""
+    closes: bool
+    """Whether the connection is closed then, and the data behind discarded."""
+    _answers: list[Answer] = field(default_factory=list)
+
+    def finish(self) -> None:
+        """Record the requests as answered, once the responses are sent."""
+        for answer in self._answers:
+            answer.finish(len(answer.body), complete=True)
+
+
+class WireHits:
+    """Answers the simple requests of one connection, as the streams would, from copies in memory."""
+
+    def __init__(self, gateway: Gateway, context: Context, mode: HTTPMode) -> None:
+        self._gateway = gateway
+        self._context = context
+        self._mode = mode
+        self._server: FixedServer | None = None
+        self._reader = SimpleRequestReader(None)
+
+    def answer(self, data: bytes) -> Written | None:
+        """Answer the requests at the beginning of the data; None if the first takes mitmproxy's way."""
+        server = _fixed_server(self._context, self._mode)
+        if server != self._server:
+            self._server, self._reader = server, SimpleRequestReader(server)
+        client = self._context.client
+        started_s = self._gateway.monotonic()
+        parts, answers, size, end, closes = list[bytes](), list[Answer](), 0, 0, False
+        while not closes and end < len(data) and size < AT_ONCE_BYTES:
+            simple = self._reader.read(data, end)
+            answer = None if simple is None else self._gateway.hit(simple.request, client, started_s)
+            if simple is None or answer is None:
+                break
+            part = response_bytes(answer, simple.request.method)
+            parts.append(part)
+            answers.append(answer)
+            size, end, closes = size + len(part), simple.end, simple.closes
+        return Written(b"".join(parts), end, closes, answers) if parts else None
+
+
+def _fixed_server(context: Context, mode: HTTPMode) -> FixedServer | None:
+    """Return the server of a tunnel or a reverse proxy, as `destination.settle` finds it."""
+    server = context.server
+    if mode is not HTTPMode.transparent or not server.address:
+        return None
+    host, port = server.address[:2]
+    is_reverse = isinstance(context.client.proxy_mode, ReverseMode)
+    return FixedServer("https" if server.tls else "http", host, port, is_reverse)

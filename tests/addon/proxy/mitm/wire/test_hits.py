@@ -1,0 +1,105 @@
+"""What is answered at the bytes of one connection, with a gateway that has some paths in memory."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from mitmproxy import version
+from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.http import HTTPMode
+
+from bestbefore.addon.proxy.exchange.answer import Answer
+from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
+from bestbefore.addon.proxy.mitm.wire.hits import AT_ONCE_BYTES
+from bestbefore.addon.rfc9111.message import Fields, Head, Request
+from tests.addon.proxy.mitm.fixed_gateway import FixedGateway
+
+
+class Memory(FixedGateway):
+    """Has what begins with `/hit`, with a body of a given size."""
+
+    def __init__(self, size: int = 1) -> None:
+        self.size = size
+        self.events = list[str]()
+
+    def hit(self, request: Request, *_: Any) -> Answer | None:
+        return self.decide(request) if request.target.path.startswith("/hit") else None
+
+    def decide(self, request: Request, *_: Any) -> Answer:
+        path = request.target.path
+        self.events.append(f"decided {path}")
+        head = Head(200, Fields([("Content-Length", str(self.size)), ("Path", path)]))
+        return Answer(head, bytes(self.size), sent=lambda size, _: self.events.append(f"finished {path} {size}"))
+
+
+def ask(*paths: str, close: bool = False) -> bytes:
+    last = b"Connection: close\r\n" if close else b""
+    return b"".join(b"GET http://a%b HTTP/1.1\r\nHost: a\r\n%b\r\n" % (path.encode(), last) for path in paths)
+
+
+def received(context: Context, gateway: Memory, *pieces: bytes) -> Sequence[commands.Command]:
+    """The commands for data, with their place among the gateway's events."""
+    layer = CachingHttpLayer(context, HTTPMode.regular, gateway)
+    found = list(layer.handle_event(events.Start()))
+    for data in pieces:
+        for command in layer.handle_event(events.DataReceived(layer.context.client, data)):
+            found.append(command)
+            gateway.events.append(type(command).__name__)
+    return found
+
+
+def test_several_hits_are_one_write_and_are_recorded_when_they_are_sent(context: Context) -> None:
+    gateway = Memory()
+    (written,) = received(context, gateway, ask("/hit1", "/hit2"))
+    assert isinstance(written, commands.SendData)
+    assert written.data.count(b"HTTP/1.1 200 ") == 2
+    assert gateway.events == [
+        *("decided /hit1", "decided /hit2", "SendData", "finished /hit1 1", "finished /hit2 1"),
+    ]
+
+
+def test_what_is_no_hit_takes_mitmproxys_way_after_those_before_it(context: Context) -> None:
+    gateway = Memory()
+    received(context, gateway, ask("/hit1", "/other", "/hit2"))
+    assert [event for event in gateway.events if event.startswith("decided")] == [
+        *("decided /hit1", "decided /other", "decided /hit2"),
+    ]
+    assert gateway.events[:3] == ["decided /hit1", "SendData", "finished /hit1 1"]
+
+
+async def test_a_request_in_pieces_is_answered_once(context: Context) -> None:
+    gateway, whole = Memory(), ask("/hit1", "/hit2")
+    received(context, gateway, whole[:-5], whole[-5:] + ask("/hit3"), ask("/hit4"))
+    assert [event for event in gateway.events if event.startswith("decided")] == [
+        *("decided /hit1", "decided /hit2", "decided /hit3", "decided /hit4"),
+    ]
+
+
+def test_after_close_nothing_is_read(context: Context) -> None:
+    gateway = Memory()
+    found = received(context, gateway, ask("/hit1", close=True) + ask("/hit2"), ask("/hit3"))
+    assert [type(command) for command in found] == [commands.SendData, commands.CloseConnection]
+    assert gateway.events.count("decided /hit1") == 1
+    assert "decided /hit2" not in gateway.events
+    assert "decided /hit3" not in gateway.events
+
+
+def test_one_write_is_bounded(context: Context) -> None:
+    gateway = Memory(AT_ONCE_BYTES // 2)
+    first, *_ = received(context, gateway, ask("/hit1", "/hit2", "/hit3"))
+    assert isinstance(first, commands.SendData)
+    assert first.data.count(b"HTTP/1.1 200 ") == 2
+    assert "decided /hit3" in gateway.events
+
+
+@pytest.mark.parametrize("reason", ["hooks", "version"])
+def test_with_hooks_or_an_unknown_mitmproxy_nothing_is_answered_so(
+    context: Context, monkeypatch: pytest.MonkeyPatch, reason: str
+) -> None:
+    gateway = Memory()
+    if reason == "hooks":
+        gateway.uses_hooks = True
+    else:
+        monkeypatch.setattr(version, "VERSION", "99.0.0")
+    assert CachingHttpLayer(context, HTTPMode.regular, gateway)._hits is None

@@ -1,0 +1,134 @@
+"""Mutated requests through a connection's layer with answers at the bytes and without: the same is sent to the client.
+
+Whatever is answered at the bytes must be answered as mitmproxy's way would answer it, after the same request.
+"""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+from zlib import crc32
+
+import pytest
+from mitmproxy.connection import Client, ConnectionState
+from mitmproxy.options import Options
+from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.http import HTTPMode
+from mitmproxy.proxy.mode_specs import ProxyMode
+from mutations_h1 import MUTATIONS
+from requests_h1 import Place, script
+
+from bestbefore.addon.engine.request import misframed, received
+from bestbefore.addon.proxy.exchange.answer import Answer
+from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
+from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
+from bestbefore.addon.rfc9111.message import Fields, Head, Request
+from tests.addon.proxy.mitm.fixed_gateway import FixedGateway
+
+SEED = 20_261_123
+FAST, LONG = range(1, 121), range(121, 4001)
+"""Cases."""
+PLACES = {
+    "regular": Place("127.0.0.1:8080", "127.0.0.1:8081", absolute=True),
+    "tunnel": Place("origin.test", "other.test", absolute=False),
+    "reverse": Place("proxy.test:3128", "other.test", absolute=False),
+}
+
+
+class Echo(FixedGateway):
+    """Answers each request with what it was."""
+
+    def __init__(self, *, hits: bool) -> None:
+        self.hits = hits
+        self.at_the_bytes = 0
+        self.ends = list[tuple[int, bool]]()
+
+    def refusal(self, request: Request, *_: Any) -> Answer | None:
+        why = misframed(request)
+        return Answer(Head(400, Fields([("Content-Length", "0"), ("Detail", why)]), "Bad Request")) if why else None
+
+    def hit(self, request: Request, *_: Any) -> Answer | None:
+        assert not misframed(request)
+        assert received(request) is request
+        if not self.hits or crc32(request.target.path.encode()) % 4 == 0:
+            return None
+        self.at_the_bytes += 1
+        return self.decide(request)
+
+    def decide(self, request: Request, *_: Any) -> Answer:
+        fields = sorted((name.lower(), value) for name, value in request.fields.raw)
+        seen = repr((request.method, request.target, fields, request.has_body, request.version))
+        body = b"" if request.method == "HEAD" else seen.encode()
+        status = (200, 200, 404, 304, 204)[crc32(body) % 5]
+        lines = [("Seen", seen)] + ([("Content-Length", str(len(body)))] if crc32(body) % 2 else [])
+        body = body if status in (200, 404) else b""
+        return Answer(Head(status, Fields(lines), "Reason"), body, sent=lambda *end: self.ends.append(end))
+
+
+def client_context(way: str) -> Context:
+    mode = ProxyMode.parse("reverse:http://origin.test" if way == "reverse" else "regular")
+    options = Options()
+    options.add_option("validate_inbound_headers", bool, True, "")
+    client = Client(
+        peername=("127.0.0.1", 1), sockname=("127.0.0.1", 2), proxy_mode=mode, state=ConnectionState.OPEN
+    )
+    context = Context(client, options)
+    if way != "regular":
+        context.server.address = ("origin.test", 443 if way == "tunnel" else 80)
+        context.server.tls = client.tls = way == "tunnel"
+    return context
+
+
+async def sent(way: str, gateway: Echo, writes: Sequence[bytes]) -> tuple[bytes, bool]:
+    """What the client gets, and whether its connection is closed."""
+    mode = HTTPMode.regular if way == "regular" else HTTPMode.transparent
+    layer = CachingHttpLayer(client_context(way), mode, gateway)
+    client = layer.context.client
+    got, closed = b"", False
+    waiting: list[events.Event] = [events.Start(), *(events.DataReceived(client, data) for data in writes)]
+    while waiting:
+        for command in layer.handle_event(waiting.pop(0)):
+            if isinstance(command, commands.SendData) and not closed:
+                got += command.data
+            elif isinstance(command, commands.CloseConnection):
+                closed = closed or not getattr(command, "half_close", False)
+            elif isinstance(command, BestbeforeWait):
+                await command.work.run()
+                waiting.insert(0, events.HookCompleted(command, None))
+    if layer._head_timer is not None:
+        layer._head_timer.cancel()
+    return got, closed
+
+
+async def compare(way: str, cases: range) -> None:
+    """Send each case both ways, and compare what the client gets and what is recorded."""
+    counted = Counter[str]()
+    for case in cases:
+        made = script(SEED, case, PLACES[way], MUTATIONS)
+        writes = made.writes if case % 2 else plain(made.writes)
+        ours, theirs = Echo(hits=True), Echo(hits=False)
+        both = await sent(way, ours, writes), await sent(way, theirs, writes)
+        assert both[0] == both[1], (case, writes)
+        assert ours.ends == theirs.ends, (case, writes)
+        counted["at the bytes"] += ours.at_the_bytes
+        counted["all"] += len(ours.ends)
+    assert counted["at the bytes"] > counted["all"] / 8, "what is compared is there"
+
+
+@pytest.mark.parametrize("way", PLACES)
+def test_mutated_requests_are_answered_alike_both_ways(way: str) -> None:
+    asyncio.run(compare(way, FAST))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", PLACES)
+def test_so_it_is_with_many_more(way: str) -> None:
+    asyncio.run(compare(way, LONG))
+
+
+def plain(writes: Sequence[bytes]) -> Sequence[bytes]:
+    """The same without pieces that end within a head, as far as that is so."""
+    whole = b"".join(writes)
+    return random.Random(whole).choice(((whole,), [part + b"\r\n\r\n" for part in whole.split(b"\r\n\r\n") if part]))
