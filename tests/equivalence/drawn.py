@@ -90,7 +90,7 @@ COMPILED_SPECS = [
 """Whose kernels the fast tests compile, which takes one to six seconds each: one that needs histories, groups and
 bounds, and one that keeps a state. Other fast tests compile these too, so that no further ones are compiled."""
 IN_BOTH = ["renewal"]
-"""Of the policies that are only drawn those whose kernels differ most between the engines."""
+"""Those whose kernels differ most between the engines."""
 LOOPS = ("as it stands", "compiled")
 
 
@@ -101,25 +101,27 @@ def kernel(spec: str) -> tuple[type[Any], type[Any]]:
     return type(rule), type(rule.own)
 
 
-KERNELS = {kernel(spec) for spec in FEW_SPECS}
-"""All of the policies alone, and one with a fallback: fallbacks are compiled from the same code for each policy."""
+def is_compiled(spec: str, engine: int) -> bool:
+    """Whether a policy of the few is compiled for an engine, 0 or 1: most are for one, as that takes seconds."""
+    return spec in COMPILED_SPECS or spec in IN_BOTH or FEW_SPECS.index(spec) % 2 == engine
 
 
 def fast_or_slow(specs: Sequence[str], engine: int) -> list[Any]:
     """The parameters `spec` and `names` of a test: each policy at least once, and the loops that replay it.
 
-    What is compiled takes seconds, so policies that are only drawn are compiled for one of the two engines, 0 and 1.
+    Of the policies that are not among the few, those are compiled whose kernel is: it is the same.
     """
+    kernels = {kernel(spec) for spec in FEW_SPECS if is_compiled(spec, engine)}
     parameters = []
     for spec in specs:
         if spec not in FEW_SPECS:
-            loops = LOOPS if kernel(spec) in KERNELS else LOOPS[:1]
+            loops = LOOPS if kernel(spec) in kernels else LOOPS[:1]
             parameters.append(pytest.param(spec, loops, id=spec, marks=pytest.mark.slow))
         elif spec in COMPILED_SPECS:
             parameters.append(pytest.param(spec, LOOPS, id=spec))
         else:
             parameters.append(pytest.param(spec, LOOPS[:1], id=f"{spec}-as it stands"))
-            if spec in SPECS or spec in IN_BOTH or FEW_SPECS.index(spec) % 2 == engine:
+            if is_compiled(spec, engine):
                 parameters.append(pytest.param(spec, LOOPS[1:], id=f"{spec}-compiled", marks=pytest.mark.slow))
     return parameters
 
