@@ -5,21 +5,19 @@ batch, and the sum in the store is the demand at all proxies. Where a price is c
 predicted are counted with the requests.
 """
 
-import asyncio
 from collections.abc import Callable
 
 from bestbefore.addon.engine.learning import CLOCK_SKEW_S
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.store.backend.interface import Backend
 from bestbefore.addon.store.backend.keys import CopyKey
-from bestbefore.addon.store.cache.faults import Faults, short, write_each
+from bestbefore.addon.store.cache.faults import Faults, short
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.counts.copy_counts import CopyCounts, joined
+from bestbefore.addon.store.counts.pending_sums import PendingSums
 from bestbefore.addon.store.counts.stale_counts import StaleCounts
 from bestbefore.policies.models.demand import first_request, requested
 
-WRITTEN_EVERY_S = 5.0
-"""How often a batch is written while requests go on, s: each copy in it costs a script."""
 MAX_WAITING = 50_000
 """For how many copies requests may be pending; beyond it only theirs are counted."""
 AT_ONCE = 1000
@@ -33,18 +31,10 @@ class DemandCounts:
         """`stale` gets the hits of copies under control."""
         self._stale = stale
         self._link = link
-        self._monotonic = monotonic
-        self._due_s = 0.0
-        """When the next batch is due, by the monotonic clock."""
         self._faults = faults
         self._uncounted: list[tuple[Copy, float]] = []
         """The latest requests, which are counted `AT_ONCE`."""
-        self._pending: dict[CopyKey, CopyCounts] = {}
-        self._batches = 0
-        """The number of batches begun."""
-        self._written = asyncio.Event()
-        """Set while no batch is being written."""
-        self._written.set()
+        self._pending = PendingSums[CopyKey, CopyCounts](monotonic, MAX_WAITING, joined)
 
     def count(self, copy: Copy, t: float) -> None:
         """Count a hit of a copy at t."""
@@ -68,26 +58,21 @@ class DemandCounts:
 
     def count_requests(self, key: CopyKey, times_s: list[float], contact_s: float = 0.0, predicted: int = 0) -> None:
         """Count requests for a copy, in order of time, and the stale hits predicted for it since its last contact."""
-        before = self._pending.get(key)
-        if before is None and len(self._pending) >= MAX_WAITING:
+        if not self._pending.has_room(key):
             return
+        before = self._pending.by_key.get(key)
         demand = None if before is None else before.demand
         for t in times_s:
             demand = first_request(t) if demand is None else requested(demand, max(t, demand.at_s))
         if demand is not None:
-            self._pending[key] = (before or CopyCounts(demand)).with_hits(demand, contact_s, predicted)
+            self._pending.by_key[key] = (before or CopyCounts(demand)).with_hits(demand, contact_s, predicted)
 
     async def of(self, copy: Copy) -> CopyCounts:
         """Return the counts of a copy, at all proxies; while the store is down, what is pending here."""
         key = CopyKey.of(copy)
-        while True:
-            await self._written.wait()
-            batches = self._batches
-            stored = await self._link.read(lambda backend: backend.demand(key))
-            if batches == self._batches:  # else what was pending may be in what was read, or not
-                break
+        stored = await self._pending.beside(lambda: self._link.read(lambda backend: backend.demand(key)))
         self._count()
-        pending = self._pending.get(key)
+        pending = self._pending.by_key.get(key)
         if stored is None or pending is None:
             return pending or stored or CopyCounts(first_request(copy.response_time_s))
         is_ahead = stored.demand.at_s > pending.demand.at_s + CLOCK_SKEW_S  # the clock was ahead when it was written
@@ -96,42 +81,24 @@ class DemandCounts:
     def forget(self, matches: Callable[[str], bool]) -> None:
         """Forget the requests for the copies of some URLs."""
         self._count()
-        for key in [key for key in self._pending if matches(key.url)]:
-            del self._pending[key]
+        for key in [key for key in self._pending.by_key if matches(key.url)]:
+            del self._pending.by_key[key]
 
     @property
     def waiting(self) -> int:
         """The number of copies with pending requests."""
         self._count()
-        return len(self._pending)
+        return len(self._pending.by_key)
 
     def snapshot(self) -> Callable[[], bool]:
         """Return a function that tells whether any request pending now is still pending. They become due at once."""
-        self._due_s = 0.0
         self._count()
-        pending = self._pending
-        return lambda: self._pending is pending and bool(pending)
+        return self._pending.snapshot()
 
     async def write(self, backend: Backend) -> None:
         """Add all that is pending, if it is due. Raises UnavailableError, UnwritableError; it remains pending then."""
-        now_s = self._monotonic()
-        if now_s < self._due_s:
-            return
-        self._due_s = now_s + WRITTEN_EVERY_S
         self._count()
-        batch, self._pending = self._pending, {}
-        self._batches += 1
-        self._written.clear()
-        try:
-            for (key, _), error in await write_each(list(batch.items()), lambda part: backend.add_demand(dict(part))):
-                self._faults.add("demand", f"the demand for {short(key.url)} cannot be written to the store: {error}")
-        except BaseException:
-            self._count()
-            self._pending = {
-                key: joined(batch[key], self._pending[key]) if key in batch and key in self._pending
-                else batch.get(key) or self._pending[key]
-                for key in {**batch, **self._pending}
-            }
-            raise
-        finally:
-            self._written.set()
+        await self._pending.write(backend.add_demand, self._drop)
+
+    def _drop(self, key: CopyKey, error: Exception) -> None:
+        self._faults.add("demand", f"the demand for {short(key.url)} cannot be written to the store: {error}")

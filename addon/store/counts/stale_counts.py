@@ -4,7 +4,6 @@ The sums are whole numbers by period, so each process adds what it has counted s
 store are those of all proxies, in whatever order these write.
 """
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,13 +11,12 @@ from cachetools import LRUCache
 
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.store.backend.interface import Backend
-from bestbefore.addon.store.cache.faults import Faults, short, write_each
+from bestbefore.addon.store.cache.faults import Faults, short
 from bestbefore.addon.store.cache.link import Link
+from bestbefore.addon.store.counts.pending_sums import PendingSums
 from bestbefore.policies.validation.machinery import control
 from bestbefore.policies.validation.machinery.control import SUMS, GroupSums
 
-WRITTEN_EVERY_S = 5.0
-"""How often a batch is written while requests go on, s."""
 READ_AGAIN_S = 10.0
 """After how many real seconds the sums of a group are read again, to include what other proxies counted."""
 GROUPS_KEPT = 1024
@@ -46,15 +44,8 @@ class StaleCounts:
         self._link = link
         self._faults = faults
         self._monotonic = monotonic
-        self._due_s = 0.0
-        """When the next batch is due, by the monotonic clock."""
         self._known: LRUCache[str, _Known] = LRUCache(GROUPS_KEPT)
-        self._pending: dict[str, Sums] = {}
-        self._batches = 0
-        """The number of batches begun."""
-        self._written = asyncio.Event()
-        """Set while no batch is being written."""
-        self._written.set()
+        self._pending = PendingSums[str, Sums](monotonic, MAX_WAITING, _joined)
 
     def count_hits(self, copy: Copy, times_s: Sequence[float]) -> int:
         """Count hits of a copy; return the stale hits that are predicted, in millionths."""
@@ -70,7 +61,7 @@ class StaleCounts:
     def count_validation(self, copy: Copy, t: float, predicted: int, *, changed: bool, requested: bool) -> None:
         """Count the contact that ended a copy, for which so many stale hits, in millionths, had been predicted.
 
-        `requested`: whether a client requested it, as in a validation, or nobody, as in a prefetch.
+        `requested`: whether a client requested it, as in a validation, or no client, as in a prefetch.
         """
         if copy.control is None:
             return
@@ -86,17 +77,12 @@ class StaleCounts:
         return known.sums.rows
 
     async def _read(self, group: str, period: int, known: _Known | None) -> _Known:
-        while True:
-            await self._written.wait()
-            batches = self._batches
-            stored = await self._link.read(lambda backend: backend.stale_sums(group))
-            if batches == self._batches:  # else what was pending may be in what was read, or not
-                break
+        stored = await self._pending.beside(lambda: self._link.read(lambda backend: backend.stale_sums(group)))
         if stored is None and known is not None:
             known.read_at_s = self._monotonic()
             return known
         sums = GroupSums()
-        for found in (stored or {}, self._pending.get(group, {})):
+        for found in (stored or {}, self._pending.by_key.get(group, {})):
             for one in sorted(found):
                 if one <= period + 1:  # a clock was ahead
                     sums.add(one, found[one])
@@ -108,42 +94,30 @@ class StaleCounts:
         known = self._known.get(group)
         if known is not None:
             known.sums.add(period, amounts)
-        if group in self._pending or len(self._pending) < MAX_WAITING:
-            _add(self._pending.setdefault(group, {}), period, amounts)
+        if self._pending.has_room(group):
+            _add(self._pending.by_key.setdefault(group, {}), period, amounts)
 
     @property
     def waiting(self) -> int:
         """The number of groups with pending sums."""
-        return len(self._pending)
+        return len(self._pending.by_key)
 
     def snapshot(self) -> Callable[[], bool]:
         """Return a function that tells whether any sum pending now is still pending. They become due at once."""
-        self._due_s = 0.0
-        pending = self._pending
-        return lambda: self._pending is pending and bool(pending)
+        return self._pending.snapshot()
 
     async def write(self, backend: Backend) -> None:
         """Add all that is pending, if it is due. Raises UnavailableError, UnwritableError; it remains pending then."""
-        now_s = self._monotonic()
-        if now_s < self._due_s:
-            return
-        self._due_s = now_s + WRITTEN_EVERY_S
-        batch, self._pending = self._pending, {}
-        self._batches += 1
-        self._written.clear()
-        try:
-            failed = await write_each(list(batch.items()), lambda part: backend.add_stale_sums(dict(part)))
-            for (group, _), error in failed:
-                message = f"the stale hits of {short(group)} cannot be written to the store: {error}"
-                self._faults.add("stale_hits", message)
-        except BaseException:
-            for group, sums in self._pending.items():
-                for period, amounts in sums.items():
-                    _add(batch.setdefault(group, {}), period, amounts)
-            self._pending = batch
-            raise
-        finally:
-            self._written.set()
+        await self._pending.write(backend.add_stale_sums, self._drop)
+
+    def _drop(self, group: str, error: Exception) -> None:
+        self._faults.add("stale_hits", f"the stale hits of {short(group)} cannot be written to the store: {error}")
+
+
+def _joined(one: Sums, other: Sums) -> Sums:
+    for period, amounts in other.items():
+        _add(one, period, amounts)
+    return one
 
 
 def _add(sums: Sums, period: int, amounts: Sequence[int]) -> None:

@@ -5,7 +5,7 @@ import pytest
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.store.backend.interface import UnavailableError
 from bestbefore.addon.store.backend.keys import CopyKey
-from bestbefore.addon.store.counts import demand_counts
+from bestbefore.addon.store.counts.pending_sums import WRITTEN_EVERY_S
 from bestbefore.policies.models.demand import first_request, joined, requested
 
 URL = "http://www.example.org/a"
@@ -88,22 +88,22 @@ async def test_the_demand_is_forgotten_with_the_history_and_not_by_a_purge(store
     assert (await store.demand.of(copy)).demand == first_request(copy.response_time_s)
 
 
-def test_requests_for_only_so_many_copies_are_pending(store, copy_of, monkeypatch):
-    monkeypatch.setattr(demand_counts, "MAX_WAITING", 2)
+def test_requests_for_only_so_many_copies_are_pending(store, copy_of):
+    store.demand._pending.most = 2
     for name in "abca":
         store.demand.count(copy_of(f"http://{name}.org/"), 1e9)
     assert store.demand.waiting == 2
-    assert {key.url: counts.demand.day_requests for key, counts in store.demand._pending.items()} == {
+    assert {key.url: counts.demand.day_requests for key, counts in store.demand._pending.by_key.items()} == {
         "http://a.org/": 2.0, "http://b.org/": 1.0,
     }  # fmt: skip
-    assert CopyKey("http://c.org/") not in store.demand._pending
+    assert CopyKey("http://c.org/") not in store.demand._pending.by_key
 
 
 async def test_requests_that_go_on_are_written_every_few_seconds(open_a_store, copy_of):
     clock = ManualClock(1e9)
     store = await open_a_store(clock=clock)
     copy, waiting = copy_of(URL, stored_s=1e9), []
-    for passed_s in (0.0, 1.0, demand_counts.WRITTEN_EVERY_S):
+    for passed_s in (0.0, 1.0, WRITTEN_EVERY_S):
         clock.advance(passed_s)
         store.demand.count(copy, clock.now())
         await store.demand.write(store._link.backend)

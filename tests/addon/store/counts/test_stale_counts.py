@@ -4,7 +4,7 @@ import pytest
 
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.store.backend.interface import UnavailableError
-from bestbefore.addon.store.counts import stale_counts
+from bestbefore.addon.store.counts.stale_counts import READ_AGAIN_S
 from bestbefore.policies.validation.machinery import control
 from bestbefore.policies.validation.machinery.control import PERIOD_S, CopyControl
 
@@ -42,7 +42,7 @@ async def test_hits_and_validations_count_at_once_and_for_all_proxies(open_a_sto
     assert await one.stale.of(GROUP, NOW_S) == expected
     await one.flush()
     assert await other.stale.of(GROUP, NOW_S) == [[0] * 5], "it is read again after some seconds"
-    clock.advance(stale_counts.READ_AGAIN_S + 1.0)
+    clock.advance(READ_AGAIN_S + 1.0)
     assert await other.stale.of(GROUP, NOW_S) == expected
     await other.close()
     later = await open_a_store(valkey.url, clock=clock)
@@ -86,8 +86,8 @@ async def test_sums_from_a_clock_that_was_ahead_do_not_count(store, controlled):
     assert [row[0] for row in await store.stale.of(GROUP, NOW_S)] == [1]
 
 
-def test_sums_of_only_so_many_groups_are_pending(store, copy_of, monkeypatch):
-    monkeypatch.setattr(stale_counts, "MAX_WAITING", 2)
+def test_sums_of_only_so_many_groups_are_pending(store, copy_of):
+    store.stale._pending.most = 2
     for name in "abca":
         store.stale.count_hits(copy_of(URL).controlled(CONTROL, name), [NOW_S])
-    assert set(store.stale._pending) == {"a", "b"}
+    assert set(store.stale._pending.by_key) == {"a", "b"}
