@@ -90,7 +90,7 @@ class PrefetchSettings:
     user_agent: str = _own_user_agent()
     """The User-Agent of fetches."""
     watch: tuple[str, ...] = ()
-    """The URLs of objects that are fetched although nobody asks for them."""
+    """The URLs of objects that are fetched although no client requests them."""
     opml: FeedFile | None = None
     """The feeds that are watched likewise."""
 

@@ -1,4 +1,4 @@
-"""The objects that are fetched although nobody asks for them: those of `watch`, and the feeds of an OPML file."""
+"""The objects that are fetched although no client requests them: those of `watch`, and the feeds of an OPML file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

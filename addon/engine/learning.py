@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from bestbefore.addon.engine.listing import Feed, FeedChange, read_first, read_next
 from bestbefore.addon.engine.observation import Observation, SiteContact, VariantState, compared, site_contact
-from bestbefore.addon.engine.piggyback import ToldPattern
+from bestbefore.addon.engine.piggyback import GroupPattern
 from bestbefore.addon.engine.unvalidated.evidence import Gathered, gathered
 from bestbefore.addon.engine.update import (
     TimeSpan,
@@ -77,8 +77,8 @@ class Record:
     was written by a version that did not keep them."""
     memory: UpdateMemory | None = None
     """What policies remember of the updates (`hazard.memory`), with `last_modified_s`; None without any."""
-    told_pattern: ToldPattern | None = None
-    """The pattern of its group that the origin told last."""
+    group_pattern: GroupPattern | None = None
+    """The pattern of its group that the origin sent last."""
     interval_micronats: int | None = None
     """What it contributes to the rates of its group (`member_rates`); None if nothing: it is not counted, or was last
     written by a version that did not know these rates."""
@@ -154,7 +154,7 @@ def observe(record: Record | None, observation: Observation) -> RecordChange:
         unseen=with_missed(record.unseen, (*missed, *_overflow(record.feed, found.shown, observation.t_s))),
         last_contact_s=observation.t_s,
         cache_group=observation.cache_group,
-        told_pattern=observation.reported_pattern or record.told_pattern,
+        group_pattern=observation.group_pattern or record.group_pattern,
         contacts=record.contacts + 1,
         unchanged=record.unchanged + (found.changed is False),
         seen=_remember(record.seen, observation, before, known),
@@ -212,7 +212,7 @@ def _first(observation: Observation) -> Record:
         since_s=observation.t_s,
         last_contact_s=observation.t_s,
         cache_group=observation.cache_group,
-        told_pattern=observation.reported_pattern,
+        group_pattern=observation.group_pattern,
         last_modified_s=modified_s if modified_s is not None and modified_s <= observation.t_s else None,
         seen=_remember({}, observation, None, _gathered(None, observation)),
         hidden_s=total_s(observation.reported_unseen),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bestbefore.addon.engine.listing import Listing
-from bestbefore.addon.engine.piggyback import ToldPattern
+from bestbefore.addon.engine.piggyback import GroupPattern
 from bestbefore.addon.engine.unvalidated.evidence import ContentEvidence, Delivery
 from bestbefore.addon.engine.update import TimeSpan, Update
 
@@ -68,8 +68,8 @@ class Observation:
     """The items, if the content is a feed."""
     delivery: Delivery | None = None
     """The client to which it was sent, if the response had no validator."""
-    reported_pattern: ToldPattern | None = None
-    """The pattern of the object's group that the origin tells."""
+    group_pattern: GroupPattern | None = None
+    """The pattern of the object's group that the origin sent."""
     announced_s: float | None = None
     """When the object has changed, by a signal since the last observation; None if there was none with a time."""
     cache_group: str = ""

@@ -39,12 +39,12 @@ _ROUNDING_S = 1.0
 PATTERN_DAYS = 28
 """How many days an aggregate history covers at most."""
 PATTERN_BELOW = 3
-"""With fewer updates of its own, an object is told the pattern of its group."""
+"""With fewer updates of its own, the pattern of its group is sent with an object."""
 _MOST_COUNTED = 1_000_000_000
 
 
-class ToldPattern(NamedTuple):
-    """The aggregate history of a group, as an origin tells it."""
+class GroupPattern(NamedTuple):
+    """The aggregate history of a group, as an origin sends it."""
 
     updates: tuple[int, ...]
     """(24,) The updates of all members in each hour of the day, UTC."""
@@ -74,8 +74,8 @@ class ReportedUpdates:
     """Intervals with at least one update each."""
     unseen: tuple[TimeSpan, ...] = ()
     """Intervals in which there may have been updates."""
-    pattern: ToldPattern | None = None
-    """The pattern of the object's group; None if it was not told."""
+    pattern: GroupPattern | None = None
+    """The pattern of the object's group; None if it was not sent."""
 
 
 def is_requested(request_fields: Fields) -> bool:
@@ -174,7 +174,7 @@ def pattern_written(group: Group, t_s: float) -> str | None:
     return f"{', '.join(map(str, counts))};days={days};members={group.members(t_s)}" if any(counts) else None
 
 
-def _pattern(value: str | None) -> ToldPattern | None:
+def _pattern(value: str | None) -> GroupPattern | None:
     """Parse an Update-Pattern; None if it is missing or malformed."""
     try:
         members: Any = [] if value is None else http_sf.parse(value.encode("latin-1", "replace"), tltype="list")
@@ -186,7 +186,7 @@ def _pattern(value: str | None) -> ToldPattern | None:
     days, n = members[-1][1].get("days"), members[-1][1].get("members")
     if not (_is_time(days, PATTERN_DAYS) and _is_time(n, _MOST_COUNTED) and days and n):
         return None
-    return ToldPattern(counts, days, n)
+    return GroupPattern(counts, days, n)
 
 
 def _is_time(value: object, now_s: float) -> TypeGuard[int]:

@@ -327,7 +327,7 @@ def observed(
         reported_since_s=None if reported is None else reported.since_s,
         reported_within=() if reported is None else reported.within,
         reported_unseen=() if reported is None else reported.unseen,
-        reported_pattern=None if reported is None else reported.pattern,
+        group_pattern=None if reported is None else reported.pattern,
         listing=listing,
         cache_group=copy.groups[0] if rule.group == CACHE_GROUPS and copy.groups else "",
     )

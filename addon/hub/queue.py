@@ -105,7 +105,7 @@ class Queue:
         ]  # fmt: skip
 
     def waiting_items(self, now_s: float) -> list[CatalogueItem]:
-        """Return the items of which somebody waits for the content."""
+        """Return the items whose content is waited for."""
         return [
             item for item in self.catalogue.items
             if self._need(item, now_s) is Need.ALL

@@ -298,7 +298,7 @@ class Service:
             logger.warning("changes that need a restart: %s", ", ".join(need_restart))
 
     def pushed_until(self, url: str, until_s: float) -> None:
-        """Tell prefetching until when the changes of an object are pushed, policy time; 0: they are not any more."""
+        """Inform prefetching until when the changes of an object are pushed, policy time; 0: they are not any more."""
         self._companion.pushed_until(url, until_s)
 
     # For the hooks.

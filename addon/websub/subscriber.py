@@ -231,7 +231,7 @@ class WebSubSubscriber(Companion):
             logger.debug("the hub of %s answers %d", one.url, fetched.head.status)
 
     def _announce(self, one: PushSubscription) -> None:
-        """Tell prefetching and the evidence whether pushes are due."""
+        """Inform prefetching and the evidence whether pushes are due."""
         service, now_s = self._service, self._service.clock.now()
         live = one.is_live(now_s)
         service.signals.pushed_since(one.url, one.since_s if live else None)

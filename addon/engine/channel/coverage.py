@@ -17,7 +17,7 @@ class Coverage:
     """Until when a copy that the channel covers may be taken for current."""
 
     def current_until_s(self, copy: Copy) -> float | None:
-        """Return until when a copy may be taken for current; None if the channel does not tell of it."""
+        """Return until when a copy may be taken for current; None if the channel does not cover it."""
         if copy.covered is None:
             return None
         channel, place = copy.covered

@@ -153,7 +153,7 @@ def _fetched(request: Request, part: Copy) -> bool:
 
 
 def _wanted(request: Request, leading: Copy, size: int) -> tuple[Span, ...]:
-    """Return the spans that the answer to a request has of the content; empty if the parts do not tell."""
+    """Return the spans that the answer to a request has of the content; empty if the parts do not show it."""
     if "range" not in request.fields:
         return (Span(0, size),)
     part = ranges.part(request, as_complete(leading, size).head)

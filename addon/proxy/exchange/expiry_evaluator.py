@@ -94,9 +94,9 @@ class ExpiryEvaluator:
             return copy.with_verdict(copy.current_s + lifetime_s, PERMANENTLY, rule.key)
         host = urlsplit(copy.url).hostname or ""
         group = await self.group(host, rule, record.cache_group)
-        if record.told_pattern is not None:
+        if record.group_pattern is not None:
             own = sum(group.counts(copy.current_s - PATTERN_DAYS * DAY_S, copy.current_s))
-            group = group if own >= GROUP_LEAST_UPDATES else record.told_pattern.group(copy.current_s)
+            group = group if own >= GROUP_LEAST_UPDATES else record.group_pattern.group(copy.current_s)
         history = record.history()
         demand = await self._demand(copy) if rule.counts_demand else None
         control = await self._control(copy, record, rule) if rule.policy.stale_rate else None

@@ -1,4 +1,4 @@
-"""What follows from signals: copies are validated early, and prefetching is told; contacts judge them."""
+"""What follows from signals: copies are validated early and fetched sooner; contacts judge them."""
 
 import asyncio
 from collections.abc import Callable, Sequence

@@ -63,7 +63,7 @@ class Keeper(Protocol):
         """Return, for each object, the sums over these days by range, of those asked for."""
 
     async def announce(self, urls: Collection[str]) -> None:
-        """Tell the process that holds their shards that these objects are asked for more."""
+        """Publish, to the process that holds their shards, that these objects are requested more."""
 
     async def announced(self, since: int) -> tuple[list[str], int]:
         """Return the objects announced after a position, in order, and the new position."""

@@ -18,7 +18,7 @@ from bestbefore.addon.engine.learning import (
     until,
 )
 from bestbefore.addon.engine.observation import Fingerprint, Observation
-from bestbefore.addon.engine.piggyback import ToldPattern
+from bestbefore.addon.engine.piggyback import GroupPattern
 from bestbefore.addon.engine.update import TimeSpan, Update, memory_of
 from bestbefore.policies.models.hazard.memory import (
     memory_at_first_contact,
@@ -474,9 +474,9 @@ def test_no_reported_update_since_a_time_is_an_observation_since_then():
 
 
 def test_the_pattern_that_an_origin_told_last_is_kept():
-    told = ToldPattern(tuple(range(24)), 7, 3)
-    record, _ = learn(contact(100.0, "a", reported_since_s=50.0, reported_pattern=told), contact(200.0, "b"))
-    assert record.told_pattern == told
+    told = GroupPattern(tuple(range(24)), 7, 3)
+    record, _ = learn(contact(100.0, "a", reported_since_s=50.0, group_pattern=told), contact(200.0, "b"))
+    assert record.group_pattern == told
 
 
 def test_a_change_without_a_time_of_its_own_is_at_that_of_the_signal_that_announced_it():

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from bestbefore.addon.engine.piggyback import (
     AT_MOST,
+    GroupPattern,
     ReportedUpdates,
-    ToldPattern,
     is_requested,
     pattern_written,
     read,
@@ -133,14 +133,14 @@ DAY_S = 86_400.0
 COUNTS = tuple(range(24))
 
 
-def told(value: str) -> ToldPattern | None:
+def told(value: str) -> GroupPattern | None:
     found = read(Fields([("update-history", "none;since=5"), ("update-pattern", value)]), NOW_S)
     assert found is not None
     return found.pattern
 
 
 def test_the_pattern_of_a_group_is_told_and_gives_the_same_group() -> None:
-    pattern = ToldPattern(COUNTS, 7, 3)
+    pattern = GroupPattern(COUNTS, 7, 3)
     t_s = 100 * DAY_S + 5.0
     group = pattern.group(t_s)
     assert group.counts(t_s - 28 * DAY_S, t_s) == list(COUNTS)

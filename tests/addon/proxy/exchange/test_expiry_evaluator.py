@@ -11,7 +11,7 @@ import pytest
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.engine.observation import Fingerprint, Observation
-from bestbefore.addon.engine.piggyback import ToldPattern
+from bestbefore.addon.engine.piggyback import GroupPattern
 from bestbefore.addon.engine.response import PERMANENT_S
 from bestbefore.addon.feeds.hints import Hints
 from bestbefore.addon.proxy.exchange.expiry_evaluator import FEED_HINT, PERMANENTLY, ExpiryEvaluator
@@ -202,11 +202,11 @@ async def test_the_pattern_that_an_origin_tells_stands_in_for_a_group_of_which_l
     given = rules(tmp_path)
     rule, evaluator = rule_of(given), ExpiryEvaluator(store, lambda: given)
     hour = int(NOW_S % DAY_S // HOUR_S)
-    told = ToldPattern(tuple(280 * (k == (hour + 5) % 24) for k in range(24)), 28, 1)
-    await store.learn(Observation(URL, NOW_S - DAY_S, "", Fingerprint(etag="1"), reported_pattern=told))
+    told = GroupPattern(tuple(280 * (k == (hour + 5) % 24) for k in range(24)), 28, 1)
+    await store.learn(Observation(URL, NOW_S - DAY_S, "", Fingerprint(etag="1"), group_pattern=told))
     record = await store.record(URL)
     evaluated = await evaluator.evaluated(copy(), record, rule)
     assert evaluated.reason == "fallback_group"
     assert evaluated.expiry_s is not None
     assert NOW_S + 5 * HOUR_S < evaluated.expiry_s < NOW_S + 6 * HOUR_S
-    assert (await evaluator.evaluated(copy(), replace(record, told_pattern=None), rule)).reason == "bootstrap"
+    assert (await evaluator.evaluated(copy(), replace(record, group_pattern=None), rule)).reason == "bootstrap"
