@@ -11,7 +11,14 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from bestbefore.addon.engine.listing import Feed, FeedChange, read_first, read_next
-from bestbefore.addon.engine.observation import Observation, SiteContact, VariantState, compared, site_contact
+from bestbefore.addon.engine.observation import (
+    Observation,
+    SiteContact,
+    VariantState,
+    clock_difference_s,
+    compared,
+    site_contact,
+)
 from bestbefore.addon.engine.piggyback import GroupPattern
 from bestbefore.addon.engine.unvalidated.evidence import Gathered, gathered
 from bestbefore.addon.engine.update import (
@@ -36,6 +43,8 @@ DETAILED_UPDATES = 1024
 """How many updates of an object are kept individually; older ones are kept as counts per hour."""
 VARIANTS_REMEMBERED = 16
 """For how many variants of an object the last fingerprint is kept; the least recently observed is removed first."""
+CLOCK_STEP = 0.25
+"""The part of the way by which an origin's clock that seems farther behind is followed at each contact."""
 CLOCK_SKEW_S = 60.0
 """How far the clock of another proxy may be ahead before its times count as wrong."""
 
@@ -79,6 +88,8 @@ class Record:
     """What policies remember of the updates (`hazard.memory`), with `last_modified_s`; None without any."""
     group_pattern: GroupPattern | None = None
     """The pattern of its group that the origin sent last."""
+    clock_behind_s: float = 0.0
+    """By how much the origin's clock is behind, as it seems: all times are by that clock then (RFC 9111 4.2.3)."""
     interval_micronats: int | None = None
     """What it contributes to the rates of its group (`member_rates`); None if nothing: it is not counted, or was last
     written by a version that did not know these rates."""
@@ -155,6 +166,7 @@ def observe(record: Record | None, observation: Observation) -> RecordChange:
         last_contact_s=observation.t_s,
         cache_group=observation.cache_group,
         group_pattern=observation.group_pattern or record.group_pattern,
+        clock_behind_s=_clock_behind_s(record.clock_behind_s, observation),
         contacts=record.contacts + 1,
         unchanged=record.unchanged + (found.changed is False),
         seen=_remember(record.seen, observation, before, known),
@@ -217,7 +229,19 @@ def _first(observation: Observation) -> Record:
         seen=_remember({}, observation, None, _gathered(None, observation)),
         hidden_s=total_s(observation.reported_unseen),
         unseen=observation.reported_unseen,
+        clock_behind_s=_clock_behind_s(math.inf, observation),
     )
+
+
+def _clock_behind_s(before_s: float, observation: Observation) -> float:
+    """Return by how much the origin's clock seems behind after another contact.
+
+    A cache on the way that adds no Age makes it seem so too, so it is followed slowly to where it seems farther behind.
+    """
+    if observation.clock_ahead_s is None:
+        return before_s if before_s < math.inf else 0.0
+    seen_s = max(-clock_difference_s(observation.clock_ahead_s), 0.0)
+    return seen_s if seen_s <= before_s else before_s + CLOCK_STEP * (seen_s - before_s)
 
 
 class _Finding(NamedTuple):

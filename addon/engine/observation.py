@@ -10,6 +10,12 @@ from bestbefore.addon.engine.listing import Listing
 from bestbefore.addon.engine.piggyback import GroupPattern
 from bestbefore.addon.engine.unvalidated.evidence import ContentEvidence, Delivery
 from bestbefore.addon.engine.update import TimeSpan, Update
+from bestbefore.policies.units import DAY_S
+
+LEAST_DIFFERENCE_S = 2.0
+"""The smallest difference between an origin's clock and ours that counts, as Date counts whole seconds."""
+MOST_DIFFERENCE_S = DAY_S
+"""The largest difference that is believed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,8 @@ class Observation:
     """When the object has changed, by a signal since the last observation; None if there was none with a time."""
     cache_group: str = ""
     """The group of copies in which the object is counted (`copy.groups`); empty: it is counted with its host."""
+    clock_ahead_s: float | None = None
+    """By how much the origin's clock was ahead, by its Date; None if that is unknown."""
 
 
 class SiteContact(NamedTuple):
@@ -93,6 +101,11 @@ class VariantState:
     fingerprint: Fingerprint
     evidence: ContentEvidence | None = None
     """The clients to which it was sent; None if it had a validator."""
+
+
+def clock_difference_s(ahead_s: float | None) -> float:
+    """Return by how much the origin's clock counts as ahead; 0 if it is unknown, or too small or large to count."""
+    return ahead_s if ahead_s is not None and LEAST_DIFFERENCE_S <= abs(ahead_s) <= MOST_DIFFERENCE_S else 0.0
 
 
 def compared(before: VariantState | None, observation: Observation) -> tuple[bool | None, Update | None]:
@@ -122,16 +135,14 @@ def _dated(before: VariantState, observation: Observation, modified_s: float | N
     Without Last-Modified at the time that a signal has announced, if it lies between them.
 
     As Last-Modified counts whole seconds, it may be up to a second before the last contact. It is implausible if it is
-    in the future, not later than the one before, or older than the last contact.
+    in the future, not later than the one before, or older than the last contact. It is by the clock of the origin: if
+    that is ahead, it is set back by as much; if it is behind, the times of contacts are by that clock too.
     """
     previous_s = before.fingerprint.last_modified_s
-    if (
-        modified_s is not None
-        and modified_s <= observation.t_s
-        and modified_s > before.t_s - 1.0
-        and (previous_s is None or modified_s > previous_s)
-    ):
-        return Update(modified_s, modified_s)
+    if modified_s is not None and (previous_s is None or modified_s > previous_s):
+        dated_s = modified_s - max(clock_difference_s(observation.clock_ahead_s), 0.0)
+        if before.t_s - 1.0 < dated_s <= observation.t_s:
+            return Update(dated_s, dated_s)
     announced_s = observation.announced_s
     if modified_s is None and announced_s is not None and before.t_s < announced_s <= observation.t_s:
         return Update(announced_s, announced_s)

@@ -11,6 +11,7 @@ from bestbefore.addon.engine.piggyback import ReportedUpdates
 from bestbefore.addon.engine.request import Ask
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.engine.unvalidated.evidence import Delivery
+from bestbefore.addon.rfc9111.caching.age import clock_ahead_s
 from bestbefore.addon.rfc9111.caching.freshness import PERMANENT
 from bestbefore.addon.rfc9111.caching.reuse import Reuse, without_origin
 from bestbefore.addon.rfc9111.caching.storing import NoStore, copy_of, is_truncated, why_not_store
@@ -330,6 +331,7 @@ def observed(
         group_pattern=None if reported is None else reported.pattern,
         listing=listing,
         cache_group=copy.groups[0] if rule.group == CACHE_GROUPS and copy.groups else "",
+        clock_ahead_s=clock_ahead_s(copy.head.fields, copy.response_time_s),
     )
 
 

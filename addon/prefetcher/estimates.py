@@ -10,7 +10,7 @@ from bestbefore.addon.prefetcher.eligibility import MIN_REQUESTS
 from bestbefore.addon.store.backend.keeper import WANTS_KEPT_DAYS
 from bestbefore.addon.store.candidate import Candidate
 from bestbefore.addon.wishes import Wishes
-from bestbefore.policies.models.clockwork.beats import Clockwork
+from bestbefore.policies.models.clockwork.beats import Clockwork, shifted
 from bestbefore.policies.models.clockwork.detection import find_clockwork
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.hazard.after_contact import rate_after_contact
@@ -30,8 +30,9 @@ DEMAND_H = WANTS_KEPT_DAYS * 24.0
 
 
 def clockwork_of(record: Record) -> Clockwork | None:
-    """Return the beats of an object, from its updates of known time."""
-    return find_clockwork(np.sort([update.by_s for update in record.updates if update.exact]))
+    """Return the beats of an object by our clock, from its updates of known time, which are by that of its origin."""
+    found = find_clockwork(np.sort([update.by_s for update in record.updates if update.exact]))
+    return None if found is None else shifted(found, record.clock_behind_s)
 
 
 def candidate_of(
@@ -54,7 +55,7 @@ def candidate_of(
     )
     return Candidate(
         rate_per_hour,
-        contact_s,
+        contact_s + record.clock_behind_s,
         sum(asked.values()),
         bytes_of(own).tobytes(),
         own_weekend,

@@ -22,6 +22,15 @@ def date_value_s(fields: Fields, response_time_s: float) -> float:
     return response_time_s if date_s is None else date_s
 
 
+def clock_ahead_s(fields: Fields, response_time_s: float) -> float | None:
+    """Return by how much the origin's clock is ahead, s; None if its Date is missing, or was not made for this contact.
+
+    A cache on the way that adds no Age makes it seem behind.
+    """
+    date_s = date_field(fields, "date", response_time_s)
+    return None if date_s is None or fields.get("age") is not None else date_s - math.floor(response_time_s)
+
+
 def with_date(fields: Fields, response_time_s: float) -> Fields:
     """Return the fields with a Date: if there is no valid one, the time of receipt (RFC 9110 6.6.1)."""
     if date_field(fields, "date", response_time_s) is not None:

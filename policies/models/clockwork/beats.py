@@ -50,6 +50,16 @@ def is_valid(clockwork: Clockwork) -> bool:
     )
 
 
+def shifted(clockwork: Clockwork, by_s: float) -> Clockwork:
+    """Return the same beats so much later."""
+    starts_s = [(beat.from_s + by_s) % clockwork.period_s for beat in clockwork.beats]
+    moved = (
+        ClockBeat(from_s, from_s + beat.until_s - beat.from_s, beat.share)
+        for from_s, beat in zip(starts_s, clockwork.beats, strict=True)
+    )
+    return clockwork._replace(beats=tuple(sorted(moved)))
+
+
 class Moment(NamedTuple):
     """A moment at which a beat has just ended."""
 

@@ -99,6 +99,24 @@ def test_a_last_modified_in_the_future_is_not_believed():
     assert record.last_modified_s is None
 
 
+def test_a_last_modified_of_a_clock_that_is_ahead_is_set_back():
+    _, learnt = learn(contact(100.0, "a", modified_s=140.0), contact(200.0, "b", modified_s=780.0, clock_ahead_s=600.0))
+    assert learnt.record.updates == (Update(180.0, 180.0),)
+    _, learnt = learn(contact(100.0, "a"), contact(200.0, "b", modified_s=180.0, clock_ahead_s=-600.0))
+    assert learnt.record.updates == (Update(180.0, 180.0),), "the contacts are by that clock, too"
+    _, learnt = learn(contact(100.0, "a"), contact(200.0, "b", modified_s=201.0, clock_ahead_s=1.0))
+    assert learnt.record.updates == (Update(100.0, 200.0),), "Date counts whole seconds"
+
+
+def test_a_clock_that_seems_behind_is_followed_slowly_and_at_once_where_it_seems_less_so():
+    seen_s = (-600.0, None, 3600.0, -800.0, -1e6, -100.0)
+    record, behind_s = None, []
+    for i, ahead_s in enumerate(seen_s):
+        record = observe(record, contact(100.0 * (i + 1), "a", clock_ahead_s=ahead_s)).record
+        behind_s.append(record.clock_behind_s)
+    assert behind_s == [600.0, 600.0, 0.0, 200.0, 0.0, 25.0]
+
+
 def test_a_304_to_our_own_validator_means_unchanged():
     record, learnt = learn(contact(100.0, "a"), contact(200.0, same=True))
     assert (learnt.changed, record.unchanged, record.updates) == (False, 1, ())

@@ -66,5 +66,15 @@ def test_an_object_that_changes_like_clockwork_is_fetched_after_its_beats() -> N
     candidate = candidate_of(daily, NOBODY, {"": 2}, clockwork)
     assert estimate_of(candidate, NO_WISHES, evenly=False).clockwork == clockwork
     assert estimate_of(candidate, NO_WISHES, evenly=True).clockwork is None
+
+
+def test_beats_of_a_clock_that_is_behind_come_later_by_ours() -> None:
+    daily = record([START_S + DAY_S * i + 9 * HOUR_S for i in range(20)], START_S + 20 * DAY_S)
+    behind = replace(daily, clock_behind_s=600.0)
+    ours, theirs = clockwork_of(behind), clockwork_of(daily)
+    assert ours is not None
+    assert theirs is not None
+    assert described(ours) == "daily at about 09:10 UTC"
+    assert candidate_of(behind, NOBODY, {"": 2}, ours).contact_s == daily.last_contact_s + 600.0
     vague = tuple(Update(update.by_s - HOUR_S, update.by_s) for update in daily.updates)
     assert clockwork_of(replace(daily, updates=vague)) is None

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from bestbefore.addon.rfc9111.caching.age import (
     age_value_s,
+    clock_ahead_s,
     corrected_initial_age_s,
     current_at_s,
     date_value_s,
@@ -60,6 +61,15 @@ def test_a_response_without_a_valid_date_was_made_when_it_came(fields: MakeField
         dated = with_date(fields(*lines), RECEIVED_S + 0.9)
         assert dated.values("date") == ("Tue, 26 May 2026 20:26:40 GMT",)
     assert with_date(fields(DATE), RECEIVED_S + 99) == fields(DATE)
+
+
+def test_the_date_tells_how_the_clock_of_the_origin_differs_unless_a_cache_has_kept_the_response(
+    fields: MakeFields,
+) -> None:
+    assert clock_ahead_s(fields(DATE), RECEIVED_S + 90.5) == -90.0
+    assert clock_ahead_s(fields(DATE), RECEIVED_S - 90.0) == 90.0
+    for lines in ([], ["Date: foo"], [DATE, "Age: 0"]):
+        assert clock_ahead_s(fields(*lines), RECEIVED_S) is None
 
 
 @given(

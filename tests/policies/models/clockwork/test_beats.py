@@ -10,8 +10,10 @@ from bestbefore.policies.models.clockwork.beats import (
     ClockBeat,
     Clockwork,
     described,
+    is_valid,
     last_moment_s,
     moments,
+    shifted,
 )
 from bestbefore.policies.units import DAY_S, HOUR_S
 
@@ -22,6 +24,14 @@ def test_a_moment_follows_the_end_of_each_beat() -> None:
     noon_s = 19_000 * DAY_S + 12 * HOUR_S
     found = [moment.at_s for moment in moments(NINE, noon_s, 3)]
     assert found == [noon_s + k * DAY_S + 21 * HOUR_S + 60.0 + PUBLISHED_S for k in range(3)]
+
+
+def test_beats_are_shifted_around_the_period() -> None:
+    hourly = Clockwork(HOUR_S, (ClockBeat(60.0, 90.0, 0.5), ClockBeat(3500.0, 3700.0, 0.5)), 1.0)
+    later = shifted(hourly, 600.0)
+    assert later.beats == (ClockBeat(500.0, 700.0, 0.5), ClockBeat(660.0, 690.0, 0.5))
+    assert is_valid(later)
+    assert shifted(later, -600.0) == hourly
 
 
 @given(
