@@ -147,7 +147,7 @@ def _statements_right(page: Page, curves: Curves) -> list[Agreement]:
         at_all("Figure 7, right", "each scheme rises with the Zipf parameter", rising),
         *(
             Agreement(
-                "Figure 7, right", f"{name} converge at parameter 1", f"{100 * last / first:.0f} % of the spread at 0",
+                "Figure 7, right", f"{name} converge at parameter 1", f"{100 * last / first:.1f} % of the spread at 0",
                 f"≤ {100 * CONVERGED:.0f} %", verdict(last <= CONVERGED * first),
             )
             for name, (first, last) in spreads.items()
