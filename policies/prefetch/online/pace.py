@@ -37,6 +37,10 @@ class Pace:
         """Keep the correction; what became due under another budget does not count."""
         self._is_first = True
 
+    def has_begun(self, at_s: float) -> bool:
+        """Whether the present part of the period had begun by then."""
+        return at_s >= self._from_s
+
     def is_over(self, now_s: float) -> bool:
         """Whether the present part of the period is over."""
         return not self._from_s <= now_s < self._from_s + self.part_s

@@ -107,7 +107,11 @@ class Schedule:
         """Add objects, or go on with other estimates of them; in one call it takes less time than one by one."""
         for slot, estimate in zip(slots, estimates, strict=True):
             self._columns.reserve(slot + 1)
-            self._size += not self._columns.live[slot]
+            if not self._columns.live[slot]:
+                self._size += 1
+                if self._pace.has_begun(estimate.contact_s):
+                    # as if that contact had become due: else nothing is due for some time, and the price falls
+                    self._pace.count(estimate.cost)
             self._columns.set(slot, estimate)
             self._let_go(slot)
             self._counted.discard(slot)

@@ -217,6 +217,19 @@ def test_what_is_due_and_deferred_waits_until_then_and_stays_hastened() -> None:
     assert {schedule.take(6 * HOUR_S), schedule.take(6 * HOUR_S)} == {0, 1}
 
 
+def test_the_price_does_not_fall_while_objects_enter_that_were_just_contacted() -> None:
+    schedule = Schedule("delay", 1.0, 0.0)
+    schedule.put(0, ScheduleEstimate(0.1, 0.0))
+    for hour in range(1, 24):
+        schedule.take(HOUR_S * hour)
+        schedule.put(hour, ScheduleEstimate(0.1, HOUR_S * hour))
+    price = schedule.price
+    again = Schedule("delay", 1.0, 24 * HOUR_S)
+    again.put_many(range(24), [ScheduleEstimate(0.1, HOUR_S * hour) for hour in range(24)])
+    again.take(24 * HOUR_S)
+    assert price == pytest.approx(again.price, rel=0.1)
+
+
 def test_an_object_that_is_postponed_again_and_again_counts_once() -> None:
     estimates = {slot: ScheduleEstimate(1.0, 0.0) for slot in range(10)}
     often, once = started(estimates, 1.0), started(estimates, 1.0)
