@@ -230,6 +230,8 @@ def _no_contact(asked: CacheControl, site: Site) -> Refuse | None:
 def names_another_host(request: Request) -> bool:
     """Whether the request has a Host that differs from the target's."""
     hosts = request.fields.values("host")
+    if len(hosts) == 1 and hosts[0] == request.target.authority:  # as usual
+        return False
     return len(hosts) > 1 or (bool(hosts) and hosts[0].strip().lower() not in _names_of(request))
 
 

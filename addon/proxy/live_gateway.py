@@ -10,7 +10,7 @@ from mitmproxy.connection import Client, Connection
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.engine import heads
-from bestbefore.addon.engine.request import is_one_host, misframed, received
+from bestbefore.addon.engine.request import is_one_host, misframed
 from bestbefore.addon.proxy.access.access import peer_of
 from bestbefore.addon.proxy.access.admission import Admission
 from bestbefore.addon.proxy.access.gate import Gate
@@ -23,6 +23,8 @@ from bestbefore.addon.proxy.mitm import bounds, transports
 from bestbefore.addon.proxy.mitm.forwarded import upgrade_protocols
 from bestbefore.addon.proxy.mitm.gateway import HIT_BYTES
 from bestbefore.addon.proxy.mitm.translate import fields_of
+from bestbefore.addon.proxy.mitm.wire import hit_protocol
+from bestbefore.addon.proxy.mitm.wire.written import HitAnswerer
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.tunnels.first_speaker import Expected, FirstSpeakers
@@ -69,14 +71,18 @@ class LiveGateway:
         return self.exchanges.refused(request, client, status, detail)
 
     def hit(self, request: Request, client: Client, started_s: float) -> Answer | None:
-        """Return the answer if a copy in memory gives it, as `handles`, `refusal` and `decide` would; else None."""
+        """Return the answer if a copy in memory gives it, as `decide` would to an admitted client; else None."""
         in_memory = self.store.hot(request.target.url, request.partition)
         if in_memory is None or any(copy.body.size > HIT_BYTES for copy in in_memory.copies):
             return None
-        if not self.gate.admitted(client, request.fields.get("proxy-authorization")) or misframed(request):
+        if not self.gate.admitted(client, request.fields.get("proxy-authorization")):
             return None
-        decided = self.decide(received(request), client, started_s)
+        decided = self.decide(request, client, started_s)
         return decided if isinstance(decided, Answer) else None
+
+    def answer_hits(self, client: Client, answer: HitAnswerer) -> None:
+        """Answer hits at the socket of a client, as `hit_protocol.install` does."""
+        hit_protocol.install(client, answer)
 
     def decide(self, request: Request, client: Client, started_s: float | None = None) -> Answer | Pending:
         """Decide as `Exchanges.decide` does."""

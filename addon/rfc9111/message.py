@@ -18,40 +18,42 @@ class Fields:
     (('a', 'b'), 'a, b', False)
     """
 
-    __slots__ = ("_index", "raw")
+    __slots__ = ("_index", "_names", "raw")
 
     def __init__(self, raw: Iterable[tuple[str, str]] = ()) -> None:
         self.raw: tuple[tuple[str, str], ...] = tuple(raw)
         self._index: dict[str, list[str]] | None = None
+        self._names: frozenset[str] | None = None
 
     def _lines(self) -> dict[str, list[str]]:
-        index = self._index
-        if index is None:
-            index = self._index = {}
-            for name, value in self.raw:
-                index.setdefault(name.lower(), []).append(value)
+        index: dict[str, list[str]] = {}
+        self._index = index
+        for name, value in self.raw:
+            index.setdefault(name.lower(), []).append(value)
         return index
 
     def values(self, name: str) -> tuple[str, ...]:
         """The values of all lines of this name, in order."""
-        return tuple(self._lines().get(name.lower(), ()))
+        return tuple((self._index or self._lines()).get(name.lower(), ()))
 
     def get(self, name: str) -> str | None:
         """Return all lines of this name joined with commas (RFC 9110 5.3), or None if there is none."""
-        lines = self._lines().get(name.lower())
+        lines = (self._index or self._lines()).get(name.lower())
         return None if lines is None else lines[0] if len(lines) == 1 else ", ".join(lines)
 
     def first(self, name: str) -> str | None:
         """Return the value of the first line of this name, or None: for fields that are not lists."""
-        lines = self._lines().get(name.lower())
+        lines = (self._index or self._lines()).get(name.lower())
         return None if lines is None else lines[0]
 
     def __contains__(self, name: str) -> bool:
-        return name.lower() in self._lines()
+        return name.lower() in (self._index or self._lines())
 
     def names(self) -> frozenset[str]:
         """Return the lower-case names of all fields."""
-        return frozenset(self._lines())
+        if self._names is None:
+            self._names = frozenset(self._index or self._lines())
+        return self._names
 
     def without(self, names: Collection[str]) -> Self:
         """Return the fields without those of the given lower-case names."""
@@ -91,6 +93,7 @@ class Target:
     port: int
     path: str
     """Path and query, without fragment; `*` for the server as a whole (RFC 9112 3.2.4)."""
+    _url: str = field(default="", init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, scheme: str, host: str, port: int | None, path: str) -> "Target":
@@ -129,7 +132,11 @@ class Target:
     @property
     def url(self) -> str:
         """The URL, which names the object."""
-        return f"{self.origin}{self.path}"
+        url = self._url
+        if not url:  # kept, as each use of a request needs it
+            url = f"{self.origin}{self.path}"
+            object.__setattr__(self, "_url", url)
+        return url
 
 
 @dataclass(frozen=True, slots=True)

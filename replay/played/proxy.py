@@ -20,6 +20,7 @@ from bestbefore.addon.proxy.limits import DEFAULT_LIMITS, TimeLimits
 from bestbefore.addon.proxy.mitm import bounds
 from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
+from bestbefore.addon.proxy.mitm.wire.written import HitAnswerer
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.tunnels.first_speaker import Expected
 from bestbefore.addon.rfc9111.message import Request
@@ -66,6 +67,9 @@ class ReplayGateway:
     def hit(self, request: Request, client: Client, started_s: float) -> Answer | None:  # noqa: ARG002
         """Return None: all requests of a trace take the same way."""
         return None
+
+    def answer_hits(self, client: Client, answer: HitAnswerer) -> None:
+        """Do nothing: the client has no socket."""
 
     def decide(self, request: Request, client: Client, started_s: float | None = None) -> Answer | Pending:
         """Decide as `Exchanges.decide`, in the partition of the current client."""

@@ -45,6 +45,12 @@ def address_of(text: str) -> Address | None:
     return mapped or address
 
 
+@lru_cache(maxsize=4096)
+def _is_loopback(text: str) -> bool:
+    address = address_of(text)
+    return address is not None and address.is_loopback
+
+
 def is_local(text: str) -> bool:
     """Whether an address or name is of this machine: loopback, link-local, unspecified, or localhost."""
     address = address_of(text)
@@ -64,8 +70,7 @@ def is_restricted(client: Client) -> bool:
 
     (Of a reverse proxy the operator configures the target.)
     """
-    address = address_of(peer_of(client))
-    return not (address is not None and address.is_loopback) and not isinstance(client.proxy_mode, ReverseMode)
+    return not _is_loopback(peer_of(client)) and not isinstance(client.proxy_mode, ReverseMode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +93,7 @@ class Access:
 
     def authorised(self, client: str, proxy_authorization: str | None) -> bool:
         """Whether the credentials of a request are valid; loopback clients need none."""
-        address = address_of(client)
-        if not self.users or (address is not None and address.is_loopback):
+        if not self.users or _is_loopback(client):
             return True
         return bool(self.user(proxy_authorization))
 
@@ -107,8 +111,7 @@ class Access:
 
     def tunnels(self, client: str, port: int) -> bool:
         """Whether this client may CONNECT to this port."""
-        address = address_of(client)
-        return address is None or address.is_loopback or port in self.connect_ports
+        return address_of(client) is None or _is_loopback(client) or port in self.connect_ports
 
     def purges(self, client: str, fields: Fields) -> bool:
         """Whether a PURGE with these fields is obeyed: only if a program on this machine sends it.
@@ -116,6 +119,5 @@ class Access:
         Requests that a web page makes a browser send are refused: they have Origin or Sec-Fetch fields, which pages
         cannot remove. So are those of another proxy, whose clients may be remote: they have Via or similar fields.
         """
-        address = address_of(client)
         passed_on = any(name.startswith(_OF_PAGES_AND_PROXIES) for name in fields.names())
-        return address is not None and address.is_loopback and not passed_on
+        return _is_loopback(client) and not passed_on

@@ -9,6 +9,7 @@ from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.exchange import Pending
 from bestbefore.addon.proxy.exchange.interim import Interim
 from bestbefore.addon.proxy.limits import TimeLimits
+from bestbefore.addon.proxy.mitm.wire.written import HitAnswerer
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.tunnels.first_speaker import Expected
 from bestbefore.addon.rfc9111.message import Request
@@ -41,6 +42,9 @@ class Gateway(Protocol):
 
         Content of the answer is in memory, and at most `HIT_BYTES`.
         """
+
+    def answer_hits(self, client: Client, answer: HitAnswerer) -> None:
+        """Answer hits at the socket of a client, as `hit_protocol.install` does."""
 
     def decide(self, request: Request, client: Client, started_s: float | None = None) -> Answer | Pending:
         """Return the answer, if a copy in memory gives it at once; else the pending decision, for `answer`.

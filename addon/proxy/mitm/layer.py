@@ -7,6 +7,7 @@ from mitmproxy.connection import Connection
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode
+from mitmproxy.proxy.mode_specs import ReverseMode
 
 from bestbefore.addon.proxy.mitm import bounds
 from bestbefore.addon.proxy.mitm.gateway import Gateway
@@ -15,6 +16,7 @@ from bestbefore.addon.proxy.mitm.request_reader import StrictHttp1Server
 from bestbefore.addon.proxy.mitm.stream.stream import CachingStream
 from bestbefore.addon.proxy.mitm.wire import internals
 from bestbefore.addon.proxy.mitm.wire.hits import WireHits
+from bestbefore.addon.proxy.mitm.wire.written import Written
 
 Commands = layer.CommandGenerator[Any]
 
@@ -55,10 +57,7 @@ class CachingHttpLayer(HttpLayer):
             if self._head_since_s is None and event.connection is self.context.client:
                 self._head_since_s = self._gateway.monotonic()
         if isinstance(event, events.Start):
-            context = self.context.fork()
-            is_http2 = self.context.client.alpn == b"h2"
-            reader = CalmHttp2Server(context, self._gateway.now) if is_http2 else StrictHttp1Server(context)
-            self.connections[self.context.client] = reader
+            self._start()
         for command in _merged(super().handle_event(event)):
             self._watch_close(command)
             yield command
@@ -74,6 +73,24 @@ class CachingHttpLayer(HttpLayer):
         if self._activity is not None:
             self._activity.set()
             self._activity = None
+
+    def _start(self) -> None:
+        context = self.context.fork()
+        is_http2 = self.context.client.alpn == b"h2"
+        reader = CalmHttp2Server(context, self._gateway.now) if is_http2 else StrictHttp1Server(context)
+        self.connections[self.context.client] = reader
+        if self._hits is not None and self._reads_the_socket():
+            self._gateway.answer_hits(self.context.client, self._hits_before_close)
+
+    def _reads_the_socket(self) -> bool:
+        """Whether the data of the client are as they come from its socket: in no TLS, and in no tunnel."""
+        client = self.context.client
+        is_outermost = self.mode is not HTTPMode.transparent or isinstance(client.proxy_mode, ReverseMode)
+        return is_outermost and not client.tls
+
+    def _hits_before_close(self, data: bytes) -> Written | None:
+        """Answer the hits at the beginning of the data, up to one that closes the connection."""
+        return self._hits.answer(data, may_close=False) if self._hits and internals.is_between_messages(self) else None
 
     def _answer_hits(self, hits: WireHits, data: bytes) -> layer.CommandGenerator[bytes]:
         """Answer the hits at the beginning of the data; return the rest, which mitmproxy reads."""

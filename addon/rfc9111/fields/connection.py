@@ -24,6 +24,7 @@ HOP_BY_HOP = frozenset((
     "proxy-authorization",
 ))
 
+_OF_HOPS = frozenset(("via", LOOP_FIELD.lower()))
 _FOR_ALL_RECIPIENTS = frozenset((LOOP_FIELD.lower(), "cache-control", "expect", "forwarded", "host", "via"))
 _OF_A_REQUEST = _FOR_ALL_RECIPIENTS | {"authorization", "cookie", "proxy-authorization", "transfer-encoding"}
 """Fields that Connection must not name in a request. A proxy that obeyed it would frame or route the request otherwise,
@@ -112,7 +113,7 @@ def with_via(fields: Fields, version: str, pseudonym: str, name: str = "Via") ->
 
 def hops(fields: Fields) -> tuple[tuple[str, str], ...]:
     """Return the lines that name the proxies which have forwarded a message."""
-    return tuple((name, value) for name, value in fields.raw if name.lower() in ("via", LOOP_FIELD.lower()))
+    return tuple((name, value) for name, value in fields.raw if name.lower() in _OF_HOPS)
 
 
 def has_passed(fields: Fields, pseudonym: str) -> bool:
@@ -120,6 +121,8 @@ def has_passed(fields: Fields, pseudonym: str) -> bool:
 
     A comment that looks like a hop of this name counts too.
     """
+    if fields.names().isdisjoint(_OF_HOPS):
+        return False
     name = pseudonym.lower()
     lines = (*fields.values("via"), *fields.values(LOOP_FIELD))
     return any(hop.lower().split()[1:2] == [name] for line in lines for hop in line.split(","))

@@ -1,7 +1,5 @@
 """The answers to the simple requests of one connection that copies in memory give at once."""
 
-from dataclasses import dataclass, field
-
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import HTTPMode
 from mitmproxy.proxy.mode_specs import ReverseMode
@@ -10,27 +8,10 @@ from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.mitm.gateway import Gateway
 from bestbefore.addon.proxy.mitm.wire.response_bytes import response_bytes
 from bestbefore.addon.proxy.mitm.wire.simple_request import FixedServer, SimpleRequestReader
+from bestbefore.addon.proxy.mitm.wire.written import Written
 
 AT_ONCE_BYTES = 256 * 1024
 """How much is sent in one write. Requests behind it in the same data take mitmproxy's way."""
-
-
-@dataclass(slots=True)
-class Written:
-    """What was written in answer to some data."""
-
-    response: bytes
-    """The responses, in order."""
-    end: int
-    """Where the requests end that were answered; those behind are not."""
-    closes: bool
-    """Whether the connection is closed then, and the data behind discarded."""
-    _answers: list[Answer] = field(default_factory=list)
-
-    def finish(self) -> None:
-        """Record the requests as answered, once the responses are sent."""
-        for answer in self._answers:
-            answer.finish(len(answer.body), complete=True)
 
 
 class WireHits:
@@ -43,8 +24,11 @@ class WireHits:
         self._server: FixedServer | None = None
         self._reader = SimpleRequestReader(None)
 
-    def answer(self, data: bytes) -> Written | None:
-        """Answer the requests at the beginning of the data; None if the first takes mitmproxy's way."""
+    def answer(self, data: bytes, *, may_close: bool = True) -> Written | None:
+        """Answer the requests at the beginning of the data; None if the first takes mitmproxy's way.
+
+        `may_close`: whether requests are answered that close the connection.
+        """
         server = _fixed_server(self._context, self._mode)
         if server != self._server:
             self._server, self._reader = server, SimpleRequestReader(server)
@@ -53,8 +37,10 @@ class WireHits:
         parts, answers, size, end, closes = list[bytes](), list[Answer](), 0, 0, False
         while not closes and end < len(data) and size < AT_ONCE_BYTES:
             simple = self._reader.read(data, end)
-            answer = None if simple is None else self._gateway.hit(simple.request, client, started_s)
-            if simple is None or answer is None:
+            if simple is None or (simple.closes and not may_close):
+                break
+            answer = self._gateway.hit(simple.request, client, started_s)
+            if answer is None:
                 break
             part = response_bytes(answer, simple.request.method)
             parts.append(part)

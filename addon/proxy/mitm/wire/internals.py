@@ -1,7 +1,11 @@
-"""What the answers at the bytes lean on in mitmproxy, beyond what the layer does."""
+"""What the answers at the bytes lean on in mitmproxy and asyncio, beyond what the layer does."""
 
-from mitmproxy import version
-from mitmproxy.connection import ConnectionState
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from mitmproxy import ctx, version
+from mitmproxy.connection import Client, ConnectionState
 from mitmproxy.proxy.layers.http import Http1Server, HttpLayer
 
 KNOWN_VERSIONS = frozenset(("12.2.3",))
@@ -35,3 +39,36 @@ def is_between_messages(layer: HttpLayer) -> bool:
         and layer._paused is None  # noqa: SLF001 - mitmproxy's own subclasses look into it too
         and server._paused is None  # noqa: SLF001
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSocket:
+    """The socket of a client, from which a task of mitmproxy's reads, and to which it writes."""
+
+    transport: asyncio.Transport
+    _reader: asyncio.StreamReader
+    _handler: Any
+    """mitmproxy's `ConnectionHandler`."""
+
+    @property
+    def is_read(self) -> bool:
+        """Whether mitmproxy has read all data, waits for more, and all that it has written is sent."""
+        reader: Any = self._reader
+        is_waiting = reader._waiter is not None and not reader._buffer  # noqa: SLF001 - there is no public way
+        return is_waiting and not self.transport.get_write_buffer_size()
+
+    def write(self, data: bytes) -> None:
+        """Write data, as mitmproxy does; the connection has not been idle then."""
+        self._handler.timeout_watchdog.register_activity()
+        if not self.transport.is_closing():
+            self.transport.write(data)
+
+
+def socket_of(client: Client) -> ClientSocket | None:
+    """Return the socket of a client; None if it has none of asyncio's."""
+    handler = ctx.master.addons.get("proxyserver").connections.get(client.id)
+    io = None if handler is None else handler.transports.get(client)
+    if io is None or not isinstance(io.writer, asyncio.StreamWriter) or not isinstance(io.reader, asyncio.StreamReader):
+        return None
+    transport = io.writer.transport
+    return ClientSocket(transport, io.reader, handler) if isinstance(transport, asyncio.Transport) else None

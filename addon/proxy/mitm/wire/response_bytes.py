@@ -1,7 +1,6 @@
 """The bytes of an answer over HTTP/1.1."""
 
 from bestbefore.addon.proxy.exchange.answer import Answer
-from bestbefore.addon.rfc9111.message import Head
 
 _BODILESS = (204, 304)
 
@@ -11,14 +10,13 @@ def response_bytes(answer: Answer, method: str) -> bytes:
 
     They are the bytes that `sending.framed` and mitmproxy make of it.
     """
-    head = answer.head
-    is_framed = method == "HEAD" or head.status in _BODILESS or "content-length" in head.fields
+    head, lines, is_framed = answer.head, "", method == "HEAD" or answer.head.status in _BODILESS
+    for name, value in head.fields.raw:
+        lines += f"{name}: {value}\r\n"
+        is_framed = is_framed or name.lower() == "content-length"
     if is_framed:
-        return _head(head, "") + answer.body
-    chunk = b"%x\r\n%b\r\n" % (len(answer.body), answer.body) if answer.body else b""
-    return _head(head, "Transfer-Encoding: chunked\r\n") + chunk + b"0\r\n\r\n"
-
-
-def _head(head: Head, framing: str) -> bytes:
-    lines = "".join([f"{name}: {value}\r\n" for name, value in head.fields.raw])
-    return f"HTTP/1.1 {head.status} {head.reason}\r\n{lines}{framing}\r\n".encode("latin-1", "replace")
+        content = answer.body
+    else:
+        lines += "Transfer-Encoding: chunked\r\n"
+        content = (b"%x\r\n%b\r\n" % (len(answer.body), answer.body) if answer.body else b"") + b"0\r\n\r\n"
+    return f"HTTP/1.1 {head.status} {head.reason}\r\n{lines}\r\n".encode("latin-1", "replace") + content

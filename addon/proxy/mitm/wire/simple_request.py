@@ -6,8 +6,10 @@ anything else, so that they decide.
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
-from bestbefore.addon.engine.request import is_one_host
+from bestbefore.addon.engine.request import misframed, received
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
 
 _LABEL = rb"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
@@ -27,6 +29,9 @@ _CONNECTION = {"keep-alive": False, "Keep-Alive": False, "close": True}
 """The values of Connection that are simple, and whether the connection is closed then."""
 MAX_HEAD_BYTES = 8 * 1024
 MAX_PORT = 65_535
+TARGETS_REMEMBERED = 1024
+_ANY = Target("http", "", 80, "/")
+"""Any target: that of a simple request can make it neither ambiguous nor another request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +44,8 @@ class FixedServer:
     is_reverse: bool
     """Whether Host names the proxy; the origin gets the server's own name in its place."""
 
-    def target(self, path: str) -> Target:
-        """Return the target with this path."""
-        return Target.of(self.scheme, self.host, self.port, path)
 
-
-@dataclass(frozen=True, slots=True)
-class SimpleRequest:
+class SimpleRequest(NamedTuple):
     """A simple request, as the engine sees it."""
 
     request: Request
@@ -70,7 +70,7 @@ class SimpleRequestReader:
     def __init__(self, server: FixedServer | None) -> None:
         """`server`: None if each request names its server, as those to a forward proxy do."""
         self._server = server
-        self._authority = "" if server is None else server.target("/").authority
+        self._authority = "" if server is None else _target(server.scheme, server.host, server.port, b"/").authority
         self._last_block = b""
         self._last: _Lines | None = None
 
@@ -95,14 +95,16 @@ class SimpleRequestReader:
 
     def _target(self, named: str, host: bytes | None, port: bytes | None, path: bytes) -> Target | None:
         """Return the target of a request line; None if `named`, which Host names, is another server."""
-        if self._server is not None:
-            return self._server.target(path.decode("ascii")) if host is None and named == self._authority else None
+        server = self._server
+        if server is not None:
+            is_for_it = host is None and named == self._authority
+            return _target(server.scheme, server.host, server.port, path) if is_for_it else None
         if host is None or int(port or 80) > MAX_PORT:
             return None
         authority = host if port is None else b"%b:%b" % (host, port)
         if named != authority.decode("ascii"):
             return None
-        return Target.of("http", host.decode("ascii"), int(port or 80), path.decode("ascii"))
+        return _target("http", host.decode("ascii"), int(port or 80), path)
 
     def _lines_of(self, block: bytes) -> _Lines | None:
         """Parse field lines; None if they are not simple."""
@@ -114,7 +116,10 @@ class SimpleRequestReader:
             lines.append((name, value.strip(" \t")))
         fields = Fields(lines)
         hosts, options = fields.values("host"), fields.values("connection")
-        if not hosts or not is_one_host(hosts) or len(options) > 1 or not _UNUSUAL.isdisjoint(fields.names()):
+        if not hosts or len(options) > 1 or not _UNUSUAL.isdisjoint(fields.names()):
+            return None
+        of_any = Request("GET", _ANY, fields)
+        if misframed(of_any) or received(of_any) is not of_any:
             return None
         closes = _CONNECTION.get(options[0]) if options else False
         if closes is None:
@@ -124,6 +129,11 @@ class SimpleRequestReader:
         else:
             host = hosts[0]
         return _Lines(fields, host, closes)
+
+
+@lru_cache(TARGETS_REMEMBERED)
+def _target(scheme: str, host: str, port: int, path: bytes) -> Target:
+    return Target.of(scheme, host, port, path.decode("ascii"))
 
 
 def _renamed(fields: Fields, authority: str) -> Fields:

@@ -27,6 +27,9 @@ class FixedGateway:
         """Nothing is in memory."""
         return None
 
+    def answer_hits(self, *_: Any) -> None:
+        """Its clients have no sockets."""
+
     def decide(self, request: Any, _client: Any, _started_s: float | None = None) -> Any:
         """Nothing: it hands the request on."""
         return request
