@@ -107,7 +107,7 @@ def replayed(point: Point, *, siblings: bool = True) -> Policy:
 def replays_siblings(engines: Engines, point: Point) -> bool:
     """Whether the preferred engine replays a policy with siblings. Else all are compared without."""
     policy = replayed(point)
-    return engines.scenario.warmup is not None and (policy.siblings == 1.0 or engines.obstacle(policy) is None)
+    return policy.siblings == 1.0 or engines.obstacle(policy) is None
 
 
 def stale_rate(counts: Counts) -> float:

@@ -32,7 +32,7 @@ TESTED_BY = {
         "replay/kernels/compiled replay/kernels/arrays/histories replay/kernels/observed replay/kernels/arrays/packed"
         " replay/kernels/walk"
     ),
-    "tests/equivalence/test_fast_observed.py": "replay/kernels/siblings",
+    "tests/equivalence/test_fast_observed.py": "replay/kernels/known replay/kernels/siblings",
     "tests/addon/hub/test_publisher.py": "addon/hub/sender",
     "tests/live/test_hub.py": (
         "addon/commands/hub addon/hub/companions addon/hub/edge addon/hub/hub"

@@ -25,6 +25,7 @@ from bestbefore.replay.kernels.compilable import make_compilable, make_method_co
 from bestbefore.replay.kernels.compiling import compiled
 from bestbefore.replay.kernels.complete_features import CompleteFeatures
 from bestbefore.replay.kernels.controlled import Controlled, Uncontrolled
+from bestbefore.replay.kernels.known import Known, KnownByContacts, KnownCompletely
 from bestbefore.replay.kernels.learning import LearntColumns
 from bestbefore.replay.kernels.observed import CopyColumns
 from bestbefore.replay.kernels.observed_features import ObservedFeatures
@@ -34,7 +35,10 @@ from bestbefore.replay.kernels.siblings import SiblingColumns
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 
-for named in (CompleteFeatures, ObservedFeatures, Rule, RuleWithFallback, Share, Mass, Price, Controlled, Uncontrolled):
+for named in (
+    CompleteFeatures, ObservedFeatures, KnownByContacts, KnownCompletely, Rule, RuleWithFallback, Share, Mass, Price,
+    Controlled, Uncontrolled,
+):
     make_methods_compilable(named)
 make_prefetch_compilable()
 for loop in (
@@ -100,6 +104,11 @@ def obstacle_observed(rule: AnyRule) -> str | None:
     return _tried(rule, _replay_observed, _nothing_observed)
 
 
+def obstacle_in_order(rule: AnyRule) -> str | None:
+    """As `obstacle_observed`, for complete histories."""
+    return _tried(rule, _replay_observed, _nothing_in_order)
+
+
 def _nothing(rule: AnyRule) -> tuple[Any, ...]:
     """Return arguments of `replay` without requests."""
     known = PackedHistories.of(NO_UPDATES, NO_REQUESTS, 0.0)
@@ -108,14 +117,24 @@ def _nothing(rule: AnyRule) -> tuple[Any, ...]:
 
 
 def _nothing_observed(rule: AnyRule) -> tuple[Any, ...]:
-    truth, ids = Truth.of(NO_UPDATES, (), Grouping.ALL), np.empty(0, dtype=np.int32)
-    learnt, copies = LearntColumns.nothing(truth), CopyColumns.none(0, rule, memories.no_demand(0))
-    given = np.empty(0), ids, ids, copies, Uncontrolled(), truth, learnt, SiblingColumns.none(), rule
+    truth = Truth.of(NO_UPDATES, (), Grouping.ALL)
+    return _without_requests(rule, truth, KnownByContacts(truth, LearntColumns.nothing(truth)))
+
+
+def _nothing_in_order(rule: AnyRule) -> tuple[Any, ...]:
+    known = KnownCompletely.of(PackedHistories.of(NO_UPDATES, NO_REQUESTS, 0.0))
+    return _without_requests(rule, Truth.of(NO_UPDATES, (), Grouping.ALL), known)
+
+
+def _without_requests(rule: AnyRule, truth: Truth, known: Known) -> tuple[Any, ...]:
+    """Return arguments of `replay_observed` without requests."""
+    ids, copies = np.empty(0, dtype=np.int32), CopyColumns.none(0, rule, memories.no_demand(0))
+    given = np.empty(0), ids, ids, copies, Uncontrolled(), truth, known, SiblingColumns.none(), rule
     return *given, _NO_COUNTS, _NO_DECISIONS, by_bin(), late()
 
 
 def _tried(rule: AnyRule, replay: Any, arguments: Callable[[AnyRule], tuple[Any, ...]]) -> str | None:
-    key = type(rule), type(rule.own), replay
+    key = type(rule), type(rule.own), arguments
     if key not in _obstacles:
         try:
             replay(*arguments(prepared(rule)))
@@ -129,7 +148,7 @@ def _tried(rule: AnyRule, replay: Any, arguments: Callable[[AnyRule], tuple[Any,
 NO_UPDATES = Updates.of(np.empty(0), np.empty(0, dtype=np.int32), ())
 NO_REQUESTS = Requests.of(np.empty(0), np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), (), ())
 
-_obstacles: dict[tuple[type[Any], type[Formula], Any], str | None] = {}
+_obstacles: dict[tuple[type[Any], type[Formula], Callable[..., Any]], str | None] = {}
 _compilable: set[type[Formula]] = set()
 _NO_COUNTS = np.zeros((1, 5), dtype=np.int64)
 _NO_DECISIONS = np.empty((0, 2))

@@ -1,7 +1,6 @@
-"""The replay with observed histories, one pass over requests in order of time, as all caches share observations.
+"""The replay in one pass over requests in order of time: where all caches share observations, siblings or a price.
 
-The observations are made by `learning`, the features of decisions are in `observed_features`. The loop is compiled
-unchanged by `compiled`.
+What is known of objects is in `known`. The loop is compiled unchanged by `compiled`.
 """
 
 import math
@@ -15,22 +14,17 @@ from bestbefore.policies.models.demand import first_request
 from bestbefore.policies.units import FloatArray
 from bestbefore.policies.validation.machinery.features import ByBin
 from bestbefore.replay.kernels.arrays.memories import count_request
-from bestbefore.replay.kernels.arrays.rows import in_rows, prefetch
-from bestbefore.replay.kernels.arrays.tallies import keep_after
+from bestbefore.replay.kernels.arrays.rows import in_rows
 from bestbefore.replay.kernels.arrays.truth import Truth
 from bestbefore.replay.kernels.controlled import Control
-from bestbefore.replay.kernels.learning import NEVER_S, LearntColumns, learn, updates_per_s
-from bestbefore.replay.kernels.observed_features import ObservedFeatures
+from bestbefore.replay.kernels.known import DecisionContact, Known
+from bestbefore.replay.kernels.learning import NEVER_S
 from bestbefore.replay.kernels.rule import AnyRule
 from bestbefore.replay.kernels.siblings import SiblingColumns, is_outdated, stored
 from bestbefore.replay.traces.columns.columns import IdArray
 
 BLOCK = 2048
 """The requests that are split into hits and possible contacts at a time."""
-SOON = 6
-"""The contacts between the prefetch of a row and its use."""
-LINE_UPDATES = 4
-"""The learnt updates in a cache line: of the last ones, up to as many lie in the line before that of their end."""
 
 
 class CopyColumns(NamedTuple):
@@ -60,7 +54,7 @@ def replay(
     copies: CopyColumns,
     control: Control,
     truth: Truth,
-    learnt: LearntColumns,
+    known: Known,
     sites: SiblingColumns,
     rule: AnyRule,
     counts: NDArray[np.int64],
@@ -85,16 +79,17 @@ def replay(
         else:
             n = set_late(late, times_s, object_ids, stream_ids, begin, end, copies, counts)
         for k in range(n):
-            load_rows(object_ids, late, k, n, truth, learnt)
+            known.load_rows(object_ids, late, k, n)
             i = late[k]
             t, object_, stream = times_s[i], object_ids[i], stream_ids[i]
+            group = truth.group_of[object_]
             row = counts[object_ if len(counts) > 1 else 0]
             asked = count_request(copies.asked, stream, t) if rule.counts_requests else first_request(t)
             expiry, change_s = copies.expiry_s[stream], copies.change_s[stream]
             if t < expiry and not (uses_siblings and is_outdated(sites, truth, object_, stream)):
                 row[1] += 1
                 row[2] += change_s <= t
-                control.count_hit(stream, learnt.group_of[object_], t)
+                control.count_hit(stream, group, t)
                 continue
             changed = change_s <= t
             if expiry == NEVER_S:
@@ -102,32 +97,20 @@ def replay(
             else:
                 row[3] += 1
                 row[4] += not changed
-                control.count_validation(stream, learnt.group_of[object_], t, changed)
-            learn(truth, learnt, object_, t)
-            owner, after_s = learnt.owner_of[object_], t - rule.history_window_s
-            if learnt.counts:
-                keep_after(learnt.window, learnt.updates, owner, after_s)
-            features = ObservedFeatures(
-                t,
-                copies.state[stream] if rule.keeps_state else math.nan,
-                changed,
-                control.set_price(stream, learnt.group_of[object_], t, updates_per_s(learnt, object_, t)),
-                rule.least_exposure_h,
-                by_bin,
-                learnt,
-                object_,
-                owner,
-                learnt.group_of[object_],
-                after_s,
-                asked,
+                control.count_validation(stream, group, t, changed)
+            known.observe(object_, t)
+            moment = DecisionContact(
+                t, copies.state[stream] if rule.keeps_state else math.nan, changed,
+                control.set_price(stream, group, t, known.mean_rate(object_, t)), asked,
             )
+            features = known.features_at(object_, moment, rule, by_bin)
             made = rule.decide(features)
             if rule.keeps_state:
                 copies.state[stream] = made.state
             copies.expiry_s[stream] = made.expiry_s
-            copies.change_s[stream] = learnt.next_s[object_]
+            copies.change_s[stream] = known.following_s(object_)
             if uses_siblings:
-                stored(sites, truth, learnt, object_, stream, t, made.expiry_s)
+                stored(sites, truth, known, object_, stream, t, made.expiry_s)
             if len(decisions):
                 decisions[decided][0] = t
                 decisions[decided][1] = made.expiry_s
@@ -160,19 +143,3 @@ def set_late(
         late[n] = i
         n += not fresh
     return n
-
-
-def load_rows(
-    object_ids: IdArray, late: MutableSequence[int], k: int, n: int, truth: Truth, learnt: LearntColumns
-) -> None:
-    """Prefetch the rows of the contacts after `late[k]` in three steps: each finds its places in rows of the last."""
-    prefetch(learnt.since_s, object_ids[late[min(k + 3 * SOON, n - 1)]])
-    object_ = object_ids[late[min(k + 2 * SOON, n - 1)]]
-    prefetch(truth.updates_s, learnt.seen[object_])
-    if learnt.counts:
-        prefetch(learnt.window.oldest, learnt.owner_of[object_])
-        prefetch(learnt.folded, learnt.owner_of[object_])
-        owner = learnt.owner_of[object_ids[late[min(k + SOON, n - 1)]]]
-        prefetch(learnt.updates.times_s, learnt.updates.ends[owner])
-        prefetch(learnt.updates.times_s, learnt.updates.ends[owner] - LINE_UPDATES)
-        prefetch(learnt.updates.times_s, learnt.window.oldest[owner])

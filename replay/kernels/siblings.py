@@ -11,7 +11,8 @@ from bestbefore.policies.validation.siblings.changes import CHANGES_KEPT, direct
 from bestbefore.policies.validation.siblings.least_chance import least_chance_of
 from bestbefore.policies.validation.siblings.trials import MATCH_S, chance
 from bestbefore.replay.kernels.arrays.truth import Truth
-from bestbefore.replay.kernels.learning import NEVER_S, LearntColumns
+from bestbefore.replay.kernels.known import Known
+from bestbefore.replay.kernels.learning import NEVER_S
 from bestbefore.replay.kernels.lookup import first_after
 from bestbefore.replay.traces.columns.columns import IdArray
 
@@ -115,15 +116,14 @@ def contact_sites(sites: SiblingColumns, truth: Truth, times_s: FloatArray, obje
 
 
 def stored(
-    sites: SiblingColumns, truth: Truth, learnt: LearntColumns, object_: int, stream: int, t: float, expiry_s: float
+    sites: SiblingColumns, truth: Truth, known: Known, object_: int, stream: int, t: float, expiry_s: float
 ) -> None:
     """Learn from a contact at t that has stored or confirmed a copy with this expiry."""
     contact_site(sites, truth, object_, t)
-    owner, since_s, updates = learnt.owner_of[object_], learnt.since_s[object_], learnt.updates
-    end = updates.ends[owner]
-    counted = end - first_after(updates.times_s, updates.firsts[owner], end, since_s)
     sites.current_s[stream] = t
-    sites.chance[stream] = least_chance_of(counted, t - since_s, expiry_s - t, sites.least)
+    sites.chance[stream] = least_chance_of(
+        known.updates_in_history(object_), known.history_s(object_, t), expiry_s - t, sites.least
+    )
 
 
 def is_outdated(sites: SiblingColumns, truth: Truth, object_: int, stream: int) -> bool:

@@ -42,16 +42,10 @@ class Engines:
         """Return the reason why the preferred engine cannot replay under the policy; None if it can."""
         match self.preferred:
             case Through.FAST:
-                learns = self._learns(policy)
-                if policy.stale_rate and not learns:
-                    return "its price follows the requests of a group in time, and histories are complete"
-                if policy.siblings < 1.0 and not learns:
-                    return "it validates because of siblings, whose contacts complete histories do not put in order"
-                obstacle = fast_observed_engine.obstacle if learns else fast_engine.obstacle
-                compiling = fast_observed_engine.compiling_obstacle if learns else fast_engine.compiling_obstacle
-                why = obstacle(self.scenario, policy)
+                engine = fast_observed_engine if self._in_order(policy) else fast_engine
+                why: str | None = engine.obstacle(self.scenario, policy)
                 rule = rule_of(policy) if self.compiles else None
-                return why if why is not None or rule is None else compiling(rule)
+                return why if why is not None or rule is None else engine.compiling_obstacle(self.scenario, rule)
             case Through.PLAIN:
                 return None
             case Through.ADDON:
@@ -65,8 +59,8 @@ class Engines:
 
     def prepare(self, policies: Sequence[Policy]) -> None:
         """Prepare replays under these policies, so that processes forked later share the prepared data."""
-        for observed in (False, True):
-            fasts = [p for p in policies if self.through(p) is Through.FAST and self._learns(p) is observed]
+        for in_order in (False, True):
+            fasts = [p for p in policies if self.through(p) is Through.FAST and self._in_order(p) is in_order]
             if fasts:
                 self._fast_for(fasts[0]).prepare(fasts)
         if any(self.through(policy) is Through.PLAIN and self._learns(policy) for policy in policies):
@@ -107,8 +101,12 @@ class Engines:
         """Whether the policy learns histories from contacts in this replay."""
         return self.scenario.warmup is not None and Needs.FUTURE not in policy.needs
 
+    def _in_order(self, policy: Policy) -> bool:
+        """Whether requests must be replayed in order of time, as they share more than complete histories."""
+        return self._learns(policy) or policy.siblings < 1.0 or policy.stale_rate > 0.0
+
     def _fast_for(self, policy: Policy) -> fast_engine.FastReplay | fast_observed_engine.FastObservedReplay:
-        return self._fast_observed if self._learns(policy) else self._fast
+        return self._fast_observed if self._in_order(policy) else self._fast
 
     @cached_property
     def _fast(self) -> fast_engine.FastReplay:

@@ -57,10 +57,10 @@ def obstacle(scenario: Scenario, policy: Policy) -> str | None:
     rule = rule_of(policy)
     if rule is None:
         return f"{policy.name} is not a function of features"
-    return None if len(scenario.requests) < COMPILED_FROM else compiling_obstacle(rule)
+    return None if len(scenario.requests) < COMPILED_FROM else compiling_obstacle(scenario, rule)
 
 
-def compiling_obstacle(rule: AnyRule) -> str | None:
+def compiling_obstacle(scenario: Scenario, rule: AnyRule) -> str | None:  # noqa: ARG001  as the engine in order of time
     """Compile the policy of a rule; return the reason why that is impossible, None if it is compiled."""
     from bestbefore.replay.kernels import compiled
 
@@ -120,6 +120,35 @@ def counting(requests: Requests | None) -> Callable[..., None]:
     return memories.count_requests
 
 
+class PackedScenario:
+    """The complete histories of a scenario, with as much as a rule needs."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+
+    def of(self, rule: AnyRule) -> PackedHistories:
+        """Return the histories for a rule, without the demand at the test start."""
+        if remembers(rule):
+            return self._remembering
+        return self._grouped if looks_at_groups(rule) else self._ungrouped
+
+    @cached_property
+    def _ungrouped(self) -> PackedHistories:
+        scenario = self._scenario
+        return PackedHistories.of(scenario.updates, scenario.requests, scenario.origin_s)
+
+    @cached_property
+    def _grouped(self) -> PackedHistories:
+        scenario = self._scenario
+        return self._ungrouped.grouped(scenario.updates, scenario.requests, scenario.grouping)
+
+    @cached_property
+    def _remembering(self) -> PackedHistories:
+        scenario = self._scenario
+        fill = remembering(compiles=len(scenario.updates) >= REMEMBERED_COMPILED_FROM)
+        return self._grouped.remembering(scenario.updates, scenario.grouping, fill)
+
+
 class FastReplay:
     """The replay of one scenario, with complete histories, under any number of policies."""
 
@@ -130,8 +159,9 @@ class FastReplay:
         """
         self._scenario = scenario
         self._bar = bar
-        self._compiling = Compiling(len(scenario.requests), compiling_obstacle, compiles)
+        self._compiling = Compiling(len(scenario.requests), partial(compiling_obstacle, scenario), compiles)
         self._streams = Streams.of(scenario.requests, scenario.cache, bar)
+        self._packed = PackedScenario(scenario)
 
     @property
     def items(self) -> int:
@@ -203,9 +233,7 @@ class FastReplay:
         return first_object, counts
 
     def _known(self, rule: AnyRule) -> PackedHistories:
-        known = self._grouped if looks_at_groups(rule) else self._ungrouped
-        if remembers(rule):
-            known = self._remembering
+        known = self._packed.of(rule)
         return known._replace(asked=self._asked) if rule.counts_requests else known
 
     @cached_property
@@ -214,19 +242,3 @@ class FastReplay:
         scenario = self._scenario
         codes = np.unique(codes_of(scenario.requests, scenario.cache, slice(None)))
         return earlier_demand(scenario.earlier, scenario.cache, codes, counting(scenario.earlier))
-
-    @cached_property
-    def _ungrouped(self) -> PackedHistories:
-        scenario = self._scenario
-        return PackedHistories.of(scenario.updates, scenario.requests, scenario.origin_s)
-
-    @cached_property
-    def _grouped(self) -> PackedHistories:
-        scenario = self._scenario
-        return self._ungrouped.grouped(scenario.updates, scenario.requests, scenario.grouping)
-
-    @cached_property
-    def _remembering(self) -> PackedHistories:
-        scenario = self._scenario
-        fill = remembering(compiles=len(scenario.updates) >= REMEMBERED_COMPILED_FROM)
-        return self._grouped.remembering(scenario.updates, scenario.grouping, fill)

@@ -1,7 +1,7 @@
-"""The fast engine for observed histories: one pass over the requests in order of time.
+"""The fast engine in order of time: for observed histories, and for complete ones with siblings or a stale rate.
 
-All caches share the observed histories, and the members of a group share its counts, so requests cannot be reordered. A
-request that finds its copy fresh costs one comparison; the observations of contacts are kept in arrays.
+All caches share what contacts observe, what is known of siblings, and the control of a price, so requests cannot be
+reordered. A request that finds its copy fresh costs one comparison; what is known is kept in arrays.
 """
 
 import math
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.units import FloatArray
-from bestbefore.policies.validation.machinery.features import ByBin
+from bestbefore.policies.validation.machinery.features import ByBin, Needs
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.siblings.siblings import NAMES_KEPT
 from bestbefore.replay.kernels import learning, observed, siblings
@@ -27,12 +27,20 @@ from bestbefore.replay.kernels.arrays.stream_codes import codes_of
 from bestbefore.replay.kernels.arrays.stream_ids import stream_ids
 from bestbefore.replay.kernels.arrays.truth import Truth
 from bestbefore.replay.kernels.controlled import Controlled, Uncontrolled
+from bestbefore.replay.kernels.known import Known, KnownByContacts, KnownCompletely
 from bestbefore.replay.kernels.learning import LearntColumns
 from bestbefore.replay.kernels.observed import CopyColumns
 from bestbefore.replay.kernels.rule import AnyRule, looks_at_counts, looks_at_groups, remembers, rule_of
 from bestbefore.replay.kernels.siblings import SiblingColumns
 from bestbefore.replay.simulate.counts import Counts
-from bestbefore.replay.simulate.fast_engine import COLUMNS, COMPILED_FROM, NO_DECISIONS, Compiling, counting
+from bestbefore.replay.simulate.fast_engine import (
+    COLUMNS,
+    COMPILED_FROM,
+    NO_DECISIONS,
+    Compiling,
+    PackedScenario,
+    counting,
+)
 from bestbefore.replay.simulate.observed import Warm
 from bestbefore.replay.simulate.scenario import Cache, Scenario
 from bestbefore.replay.sweeps.parallel import CORES
@@ -90,7 +98,7 @@ def obstacle(scenario: Scenario, policy: Policy) -> str | None:
         return f"{policy.name} is not a function of features"
     if policy.siblings < 1.0 and _largest_site(scenario) > NAMES_KEPT:
         return f"it validates because of siblings, and a group has more than {NAMES_KEPT:,} objects"
-    return None if _requests(scenario) < COMPILED_FROM else compiling_obstacle(rule)
+    return None if _requests(scenario) < COMPILED_FROM else compiling_obstacle(scenario, rule)
 
 
 def _largest_site(scenario: Scenario) -> int:
@@ -98,11 +106,16 @@ def _largest_site(scenario: Scenario) -> int:
     return max(Counter(map(scenario.grouping.group_of, scenario.objects)).values(), default=0)
 
 
-def compiling_obstacle(rule: AnyRule) -> str | None:
+def compiling_obstacle(scenario: Scenario, rule: AnyRule) -> str | None:
     """Compile the policy of a rule; return the reason why that is impossible, None if it is compiled."""
     from bestbefore.replay.kernels import compiled
 
-    return compiled.obstacle_observed(rule)
+    return compiled.obstacle_observed(rule) if _learns(scenario, rule) else compiled.obstacle_in_order(rule)
+
+
+def _learns(scenario: Scenario, rule: AnyRule) -> bool:
+    """Whether histories are learnt from contacts."""
+    return scenario.warmup is not None and Needs.FUTURE not in rule.own.needs
 
 
 def _requests(scenario: Scenario) -> int:
@@ -112,7 +125,7 @@ def _requests(scenario: Scenario) -> int:
 
 
 class FastObservedReplay:
-    """The replay of one scenario, with observed histories, under any number of policies."""
+    """The replay of one scenario, in order of time, under any number of policies."""
 
     def __init__(self, scenario: Scenario, bar: Bar = no_bar, *, compiles: bool | None = None) -> None:
         """Take a scenario. The loops are compiled if there are enough requests, or as `compiles` says.
@@ -121,7 +134,8 @@ class FastObservedReplay:
         """
         self._scenario = scenario
         self._bar = bar
-        self._compiling = Compiling(_requests(scenario), compiling_obstacle, compiles)
+        self._compiling = Compiling(_requests(scenario), partial(compiling_obstacle, scenario), compiles)
+        self._packed = PackedScenario(scenario)
         self._loops: Callable[..., Loops] = loops
 
     @property
@@ -159,11 +173,9 @@ class FastObservedReplay:
         copies = CopyColumns.none(n, rule, self._asked.copy() if rule.counts_requests else no_demand(0))
         counts_groups, target, uses_siblings = looks_at_groups(rule), policy.stale_rate, policy.siblings < 1.0
         follows_time = target > 0.0 or uses_siblings
-        learnt = self._at_test_start.copy(
-            counts=looks_at_counts(rule) or follows_time, counts_groups=counts_groups, remembers=remembers(rule)
-        )
+        known = self._known(rule, counts=looks_at_counts(rule) or follows_time)
         part_of = self._parts(run.cores, by_group=counts_groups or follows_time)
-        control = Controlled.nothing(target, n, len(learnt.rates)) if target else Uncontrolled()
+        control = Controlled.nothing(target, n, len(self._truth.group_firsts) - 1) if target else Uncontrolled()
         sites = self._sites_at_test_start.copy(policy.siblings) if uses_siblings else SiblingColumns.none()
         prepared = run.prepared(rule)
         parts = int(part_of.max(initial=0)) + 1
@@ -175,7 +187,7 @@ class FastObservedReplay:
                 own = np.flatnonzero(part_of[object_ids] == part)
                 times_s, object_ids, stream_ids = times_s[own], object_ids[own], stream_ids[own]
             run.replay(
-                times_s, object_ids, stream_ids, copies, control, self._truth, learnt, sites, prepared, counted[part],
+                times_s, object_ids, stream_ids, copies, control, self._truth, known, sites, prepared, counted[part],
                 NO_DECISIONS,
             )
 
@@ -185,6 +197,15 @@ class FastObservedReplay:
                 list(pool.map(replay, range(parts), *given))
         if len(counts) == 1:
             counts[:] = sum(counted)
+
+    def _known(self, rule: AnyRule, *, counts: bool) -> Known:
+        """Return what is known at the test start; `counts`: whether updates are counted, beyond knowing the last."""
+        if not _learns(self._scenario, rule):
+            return KnownCompletely.of(self._packed.of(rule))
+        learnt = self._at_test_start.copy(
+            counts=counts, counts_groups=looks_at_groups(rule), remembers=remembers(rule)
+        )
+        return KnownByContacts(self._truth, learnt)
 
     def _parts(self, cores: int, *, by_group: bool) -> NDArray[np.int64]:
         """(objects,) the part, from 0, of each object; parts share no objects, and no groups if `by_group`."""

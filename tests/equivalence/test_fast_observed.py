@@ -1,4 +1,4 @@
-"""With observed histories, too, the fast engine decides what the plain one decides: the same number at each contact."""
+"""In order of time, too, the fast engine decides what the plain one decides: the same number at each contact."""
 
 import itertools
 import math
@@ -154,9 +154,24 @@ def test_on_random_traces(
             assert (name, by_loops(LOOPS[name], scenario, policy)) == (name, expected)
 
 
+@pytest.mark.parametrize(
+    "spec", [SIBLINGS, "renewal:stale_rate=0.1,siblings=0.02", "oracle:siblings=0", "indttl", "nutch:siblings=0"]
+)
+@given(traces, st.sampled_from(Cache), st.sampled_from(Grouping), st.sampled_from([0.0, HOUR, DAY]))
+@settings(max_examples=15, derandomize=True, deadline=None)
+def test_complete_histories_in_order_of_time(
+    spec: str, trace: Trace, cache: Cache, grouping: Grouping, before_s: float
+) -> None:
+    scenario = Scenario.of(
+        *columns(trace), origin_s=0.0, test_start_s=before_s, cache=cache, grouping=grouping, warn=lambda _: None
+    )
+    policy = parse_spec(spec)
+    assert by_loops(LOOPS["as it stands"], scenario, policy) == by_plain(scenario, policy)
+
+
 @cache
 def recorded_scenario(
-    updates: Path, requests: Path, cache: Cache, grouping: Grouping, warm: Warm, every: int = 1
+    updates: Path, requests: Path, cache: Cache, grouping: Grouping, warm: Warm | None, every: int = 1
 ) -> Scenario:
     return Scenario.of(
         *recorded_trace(updates, requests, every), origin_s=EXCERPT_ORIGIN_S, test_start_s=EXCERPT_TEST_START_S,
@@ -208,6 +223,7 @@ def test_a_site_with_more_objects_than_are_kept_is_left_to_the_plain_engine(
     ("spec", "cache", "warm"),
     [
         (SIBLINGS, Cache.SHARED, Warm.CONTACTS),
+        (SIBLINGS, Cache.CLIENT, None),
         ("ttl:alpha=0.2", Cache.CLIENT, Warm.NONE),
         ("agghist:theta=0.2", Cache.SHARED, Warm.CONTACTS),
         ("indttl:theta=0.1,max_ttl=1d,min_ttl=10m,fallback=ttl+group,history_window=5d", Cache.SHARED, Warm.CONTACTS),
@@ -217,6 +233,6 @@ def test_a_site_with_more_objects_than_are_kept_is_left_to_the_plain_engine(
         ),
     ],
 )
-def test_on_the_paired_trace(spec: str, cache: Cache, warm: Warm, traces: Path) -> None:
+def test_on_the_paired_trace(spec: str, cache: Cache, warm: Warm | None, traces: Path) -> None:
     paths = traces / "paired" / "dev.updates.csv.gz", traces / "paired" / "dev.requests.csv.gz"
     check(recorded_scenario(*paths, cache, Grouping.ALL, warm, PAIRED_EVERY), spec)

@@ -121,7 +121,7 @@ def test_each_domain_gets_what_it_would_get_alone(data: Path, domain: str) -> No
     alone = excerpt_parts(data, domain, None)
     assert (alone.split_s, alone.end_s) == (parts.split_s, parts.end_s)
     found = [
-        (point, total(plain_engine.replay_objects(alone.first, replayed(point, siblings=False)), domain))
+        (point, total(plain_engine.replay_objects(alone.first, replayed(point)), domain))
         for point in CANDIDATES
     ]
     validations, point, first = min(
@@ -129,7 +129,7 @@ def test_each_domain_gets_what_it_would_get_alone(data: Path, domain: str) -> No
     )
     assert validations == choice.first.validations
     assert (choice.point.spec, choice.first, choice.reached) == (point.spec, first, True)
-    assert choice.then == total(plain_engine.replay_objects(alone.then, replayed(point, siblings=False)), domain)
+    assert choice.then == total(plain_engine.replay_objects(alone.then, replayed(point)), domain)
 
 
 def test_domains_with_too_little_data_are_left_to_the_default(data: Path) -> None:
