@@ -87,6 +87,8 @@ class PrefetchSettings:
     """How many fetches from one registrable domain may be in progress."""
     robots: bool = True
     """Whether robots.txt is obeyed."""
+    sitemaps: bool = False
+    """Whether the sitemaps that a robots.txt names are fetched, of hosts whose objects are."""
     user_agent: str = _own_user_agent()
     """The User-Agent of fetches."""
     watch: tuple[str, ...] = ()
@@ -109,6 +111,8 @@ def read_prefetch(table: Mapping[str, object], folder: Path, problems: Problems)
         problems.add_value(("prefetch", key), table[key], _REMOVED[key])
     kept = {key: value for key, value in table.items() if key not in _REMOVED}
     read = problems.read_keys(("prefetch",), kept, readers)
+    if read.get("sitemaps") and not read.get("robots", True):
+        problems.add_value(("prefetch", "sitemaps"), table["sitemaps"], "robots is false: sitemaps are named there")
     target = read.get("target")
     if target is not None and read.setdefault("objective", target.measure) != target.measure:
         problems.add_value(("prefetch", "target"), table["target"], f"objective is {read['objective']}: leave it out")
@@ -157,6 +161,7 @@ _READERS: Mapping[str, Reader[Any]] = {
     "per_host_interval": values.duration_s,
     "connections_per_host": _connections,
     "robots": values.boolean,
+    "sitemaps": values.boolean,
     "user_agent": _field_value,
     "watch": watch_list,
     "opml": feed_file_from(Path()),

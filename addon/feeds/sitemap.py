@@ -3,6 +3,7 @@
 They are parsed as a stream, so that memory is bounded by what is kept of the entries; a document type ends the parsing.
 """
 
+import math
 import re
 from typing import NamedTuple
 from xml.parsers import expat
@@ -14,6 +15,8 @@ MAX_BYTES = 50 << 20
 """The largest sitemap, decoded (sitemaps.org)."""
 MAX_ENTRIES = 50_000
 """The most entries of a sitemap (sitemaps.org); the others are ignored."""
+MAX_SITEMAPS = 1000
+"""The most sitemaps of an index that are followed."""
 _LONGEST_URL = 2048
 _CHUNK_BYTES = 1 << 20
 _DAY_S = 86_400.0
@@ -32,6 +35,15 @@ class ListedPage(NamedTuple):
     """It changed last in (after_s, by_s]; both are equal if the time is known."""
 
 
+class Sitemap(NamedTuple):
+    """What a sitemap or an index of sitemaps lists."""
+
+    entries: tuple[ListedPage, ...]
+    """Those with a time, at most `MAX_ENTRIES`."""
+    sitemaps: tuple[str, ...] = ()
+    """The sitemaps that an index lists, at most `MAX_SITEMAPS`: those with a time first, the latest before others."""
+
+
 class _IsNoSitemapError(Exception):
     """The document has a document type, or another root."""
 
@@ -41,8 +53,8 @@ def looks_like_sitemap(start: bytes) -> bool:
     return _ROOT.search(as_utf8(start)[:4096]) is not None
 
 
-def read_sitemap(body: bytes) -> tuple[ListedPage, ...] | None:
-    """Return the entries with a time, at most `MAX_ENTRIES`; None if the document is no sitemap.
+def read_sitemap(body: bytes) -> Sitemap | None:
+    """Return what a sitemap lists; None if the document is none.
 
     Of one that is not well-formed, the entries before the error.
     """
@@ -58,7 +70,9 @@ def read_sitemap(body: bytes) -> tuple[ListedPage, ...] | None:
         return None
     except (expat.ExpatError, LookupError, ValueError):
         pass
-    return tuple(finder.entries)
+    by_s = {entry.url: entry.by_s for entry in finder.entries}
+    latest = sorted(finder.sitemaps, key=lambda url: -by_s.get(url, -math.inf))
+    return Sitemap(tuple(finder.entries), tuple(latest))
 
 
 class _Finder:
@@ -66,6 +80,7 @@ class _Finder:
 
     def __init__(self) -> None:
         self.entries: list[ListedPage] = []
+        self.sitemaps: list[str] = []
         self.n = 0
         self._path: list[str] = []
         self._texts: dict[str, str] = {}
@@ -98,7 +113,10 @@ class _Finder:
             self.n += 1
             url = self._texts.get("loc", "").strip()
             changed = _when(self._texts.get("lastmod", "").strip())
-            if url and len(url) <= _LONGEST_URL and changed is not None:
+            is_usable = 0 < len(url) <= _LONGEST_URL
+            if is_usable and self._path[1] == "sitemap" and len(self.sitemaps) < MAX_SITEMAPS:
+                self.sitemaps.append(url)
+            if is_usable and changed is not None:
                 self.entries.append(ListedPage(url, *changed))
         self._path.pop()
 

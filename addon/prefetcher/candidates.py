@@ -19,6 +19,7 @@ from bestbefore.addon.prefetcher.estimates import candidate_of, clockwork_of, es
 from bestbefore.addon.prefetcher.objects import Objects
 from bestbefore.addon.prefetcher.threads import in_thread
 from bestbefore.addon.prefetcher.troubles import Troubles
+from bestbefore.addon.prefetcher.watching import Watched
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.rules import Rules
@@ -73,10 +74,9 @@ class Candidates:
         self._clock = clock
         self._rules = rules
         self._is_never_fetched = is_never_fetched
-        self._watched = settings.watched
-        self.troubles = Troubles(settings.watched, clock)
-        self._evenly = settings.timing == "even"
-        self._settings = settings
+        self.watched = Watched(settings.watched)
+        self.troubles = Troubles(self.watched, clock)
+        self._evenly, self._settings = settings.timing == "even", settings
         self._costs = FetchCosts(settings.budget, settings.budget_bytes)
         self._aimed_per_hour = AIMED_PART * settings.budget.per_day / 24.0
         self._per_hour = self._aimed_per_hour
@@ -145,7 +145,7 @@ class Candidates:
 
     async def look_at_watched(self) -> None:
         """Look at watched objects that do not take part."""
-        await self.look([url for url in self._watched if self.holds(url) and self.objects.slot_of(url) is None])
+        await self.look([url for url in self.watched if self.holds(url) and self.objects.slot_of(url) is None])
 
     async def _load(self, shard: int) -> None:
         async for part in self._store.planning.candidates(shard):
@@ -204,8 +204,8 @@ class Candidates:
             slots.append(slot)
             is_pushed = self._pushed.get(url, -math.inf) > self._clock.now()
             estimates.append(estimate_of(
-                candidate, wishes, evenly=self._evenly, is_pushed=is_pushed,
-                cost=self._costs.of(candidate), retry_s=self.troubles.wait_s(url),
+                candidate, wishes, evenly=self._evenly, is_pushed=is_pushed, cost=self._costs.of(candidate),
+                retry_s=self.troubles.wait_s(url), longest_s=self.watched.longest_s(url),
             ))  # fmt: skip
         self.schedule.put_many(slots, estimates)
 
@@ -243,11 +243,11 @@ class Candidates:
                 continue
             demand, target = self._known_demand(url) if asked is None else asked[i], Target.parse(url)
             rule = self._rules().rule_for(target.host, target.path)
-            stays = url in self._watched or rule.wishes.prefetch == "always"
+            stays = url in self.watched or rule.wishes.prefetch == "always"
             if stays and not any(demand.values()):
                 demand = dict.fromkeys(self._known_demand(url), 0)  # from where clients once asked
             is_known = record is not None and teaches(record)
-            if not (is_known and (stays or sum(demand.values()) >= MIN_REQUESTS)) and url not in self._watched:
+            if not (is_known and (stays or sum(demand.values()) >= MIN_REQUESTS)) and url not in self.watched:
                 self.leave(url)
                 continue
             group = await self._groups.group(target.host, rule, "" if record is None else record.cache_group)

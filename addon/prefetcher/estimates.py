@@ -72,15 +72,17 @@ def estimate_of(
     is_pushed: bool = False,
     cost: float = 1.0,
     retry_s: float | None = None,
+    longest_s: float = math.inf,
 ) -> ScheduleEstimate:
     """Return what the schedule needs.
 
     `evenly`: whether the hours of the day are ignored. `is_pushed`: whether the origin pushes changes. `cost`: of a
     fetch, in fetches of the budget. `retry_s`: how long after the last fetch, which failed, to try again.
+    `longest_s`: the longest time between two fetches, if its rule has no shorter one.
     """
     least_s = (DAY_S / PUSHED_PER_DAY if is_pushed else 0.0) if retry_s is None else retry_s
     shortest_s = max(wishes.shortest_s, SHORTEST_S, least_s)
-    longest_s = wishes.longest_s if retry_s is None else min(wishes.longest_s, retry_s)
+    longest_s = min(wishes.longest_s, longest_s if retry_s is None else retry_s)
     requests = max(candidate.requests, MIN_REQUESTS)  # fewer only if it is fetched though clients do not ask
     return ScheduleEstimate(
         candidate.rate_per_hour,

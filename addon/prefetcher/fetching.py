@@ -20,7 +20,7 @@ from bestbefore.addon.prefetcher.eligibility import Refusal, fetch_of
 from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.prefetcher.robots import EVERYTHING, MAX_BYTES, NOTHING, Robots
 from bestbefore.addon.prefetcher.runner import BUDGET_SPENT, Done
-from bestbefore.addon.prefetcher.watching import watched_fetch_of
+from bestbefore.addon.prefetcher.watching import Watched, watched_fetch_of
 from bestbefore.addon.proxy.access.reach import Reach
 from bestbefore.addon.proxy.exchange.exchange import Exchanges, Prefetched
 from bestbefore.addon.proxy.origin.client import Origin
@@ -72,6 +72,9 @@ class Fetcher:
     politeness: Politeness
     settings: PrefetchSettings
     metrics: PrefetchMetrics
+    watched: Watched
+    on_sitemaps: Callable[[], object] = lambda: None
+    """Called when a robots.txt has named sitemaps, which are watched from then on."""
     _robots: LRUCache[str, _Read] = field(init=False, default_factory=lambda: LRUCache(ORIGINS_KEPT))
     """By scheme and authority."""
     _excluded: LRUCache[str, _Excluded] = field(init=False, default_factory=lambda: LRUCache(EXCLUDED_KEPT))
@@ -102,12 +105,8 @@ class Fetcher:
             return self._exclude(job.url, "too-slow")
 
     async def _fetch(self, job: Job, may_contact: MayContact) -> Done:
-        found = await self.store.copies(job.url)
-        is_watched = job.url in self.settings.watched
-        if is_watched:
-            request = watched_fetch_of(job.url, found.copies, job.asked_from, self.settings.user_agent)
-        else:
-            request = fetch_of(found.copies, job.asked_from, self.settings.user_agent)
+        is_watched = job.url in self.watched
+        request = await self._request_of(job, is_watched=is_watched)
         if isinstance(request, Refusal):
             return self._exclude(job.url, request)
         asked, reach = request
@@ -122,8 +121,9 @@ class Fetcher:
         if not await may_contact():
             return Done(BUDGET_SPENT, retry_s=0.0)
         if read is None:
-            await self._read_robots(asked, reach)
+            await self._read_robots(asked, reach, job)
             return Done("robots-read", retry_s=self.settings.per_host_interval)
+        self.watched.wanted(job.url, self.clock.now())
         try:
             fetched = await self.exchanges.prefetch(asked, reach, watched=is_watched)
         except OriginError:
@@ -139,6 +139,13 @@ class Fetcher:
             return replace(self._exclude(job.url, "too-large"), received_bytes=fetched.received_bytes)
         return Done(_outcome(fetched), trouble=_trouble(fetched), received_bytes=HEAD_BYTES + fetched.received_bytes)
 
+    async def _request_of(self, job: Job, *, is_watched: bool) -> tuple[Request, Reach] | Refusal:
+        copies = (await self.store.copies(job.url)).copies
+        if not is_watched:
+            return fetch_of(copies, job.asked_from, self.settings.user_agent)
+        asked_from = (*job.asked_from, *self.watched.asked_from(job.url))
+        return watched_fetch_of(job.url, copies, asked_from, self.settings.user_agent)
+
     def _exclude(self, url: str, why: str, until_s: float | None = None) -> Done:
         until_s = self.clock.now() + EXCLUDED_S if until_s is None else until_s
         self._excluded[url] = _Excluded(why, until_s)
@@ -149,7 +156,7 @@ class Fetcher:
         now_s = self.clock.now()
         return read if read is not None and now_s < read.until_s <= now_s + ROBOTS_KEPT_S else None
 
-    async def _read_robots(self, asked: Request, reach: Reach) -> None:
+    async def _read_robots(self, asked: Request, reach: Reach, job: Job) -> None:
         """Read an origin's robots.txt. A redirect, which may lead anywhere, is not followed: it allows all paths."""
         target = Target.of(asked.target.scheme, asked.target.host, asked.target.port, "/robots.txt")
         request = Request("GET", target, Fields([("User-Agent", self.settings.user_agent)]))
@@ -168,6 +175,9 @@ class Fetcher:
         except OriginError:
             self.politeness.unanswered(registrable_domain(target.host), self.clock.now())
         self._robots[target.origin] = _Read(robots, self.clock.now() + kept_s)
+        if self.settings.sitemaps and robots is not NOTHING and not self.watched.is_sitemap(job.url):
+            self.watched.named(target.host, robots.sitemaps, job.asked_from, self.clock.now())
+            self.on_sitemaps()
 
 
 async def _beginning(chunks: AsyncIterator[bytes]) -> bytes:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import math
 import secrets
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -69,10 +69,21 @@ class Prefetcher(Companion):
         politeness = self._politeness  # kept when the configuration changes
         politeness.interval_s, politeness.connections = settings.per_host_interval, settings.connections_per_host
         metrics, planning = service.metrics.prefetch, service.store.planning
-        fetcher = Fetcher(clock, service.store, service.exchanges, service.origin, politeness, settings, metrics)
         candidates = Candidates(
             service.store, clock, lambda: service.config.rules, self._is_never_fetched, settings, metrics
         )
+        fetcher = Fetcher(
+            clock,
+            service.store,
+            service.exchanges,
+            service.origin,
+            politeness,
+            settings,
+            metrics,
+            candidates.watched,
+            lambda: self._enter(candidates.watched),
+        )
+        service.signals.on_index = lambda url, sitemaps: self._enter(candidates.watched.indexed(url, sitemaps))
         runner = Runner(
             clock,
             planning,
@@ -140,6 +151,13 @@ class Prefetcher(Companion):
         """Let objects that were forgotten no longer take part."""
         if self._candidates is not None:
             self._tasks.append(asyncio.create_task(self._candidates.forget(matches)))
+
+    def _enter(self, urls: Iterable[str]) -> None:
+        """Let watched objects take part that do not yet."""
+        candidates = self._candidates
+        if candidates is not None:
+            new = [url for url in urls if candidates.objects.slot_of(url) is None]
+            self._service.store.planning.grow(new)
 
     def _look_at(self, url: str, attempted_s: float = -math.inf) -> None:
         if len(self._to_look_at) < MOST_TO_LOOK_AT:
@@ -239,6 +257,7 @@ class Prefetcher(Companion):
             await publisher.publish(planning)
             if clock.monotonic() >= watched_again_s:
                 watched_again_s = clock.monotonic() + WATCHED_AGAIN_S
+                await candidates.watched.exchange(self._service.store.positions, clock.now())
                 await candidates.look_at_watched()
             await asyncio.sleep(TURN_S)
 

@@ -18,6 +18,7 @@ MAX_BYTES = 500 * 1024
 MAX_STEPS = 4_000_000
 """The limit on the work of matching a path: the number of `*` in the rules times its length (a tenth of a second).
 Beyond it the path counts as disallowed: with a hundred characters from 40,000 `*` on, with a thousand from 4,000."""
+MOST_SITEMAPS = 100
 _ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 
 
@@ -46,12 +47,15 @@ class Robots:
     """In order of precedence: the longest first, and `allow` before `disallow` of the same length."""
     stars: int = 0
     """The number of `*` in all rules."""
+    sitemaps: tuple[str, ...] = ()
+    """The first sitemaps that the file names, to whichever robot."""
 
     @classmethod
     def parse(cls, content: bytes) -> Self:
         """Parse the rules of the groups for this robot or, without any, of those for all. Skips malformed lines."""
         ours: list[_Rule] = []
         everybodys: list[_Rule] = []
+        sitemaps: list[str] = []
         named = False
         for_us = for_all = in_rules = False  # state of the current group
         for line in content[:MAX_BYTES].decode("utf-8", "replace").removeprefix("\ufeff").splitlines():
@@ -65,6 +69,8 @@ class Robots:
                 for_us = for_us or _is_us(value.lower())
                 for_all = for_all or value == "*"
                 named = named or for_us
+            elif key == "sitemap" and len(sitemaps) < MOST_SITEMAPS:
+                sitemaps.append(value)
             elif key in ("allow", "disallow"):
                 in_rules = True
                 if value:
@@ -72,7 +78,7 @@ class Robots:
                     ours += [rule] if for_us else []
                     everybodys += [rule] if for_all else []
         rules = sorted(ours if named else everybodys, key=lambda rule: (-len(rule.pattern), not rule.allows))
-        return cls(rules, sum(rule.pattern.count("*") for rule in rules))
+        return cls(rules, sum(rule.pattern.count("*") for rule in rules), tuple(sitemaps))
 
     def allows(self, path: str) -> bool:
         """Whether a path, with its query, may be fetched: the first matching rule in order of precedence decides."""

@@ -1,5 +1,6 @@
 """What origins say of their changes, through real processes: sitemaps, pushes of a hub, and deltas of feeds."""
 
+import gzip
 import hashlib
 import hmac
 import threading
@@ -100,8 +101,8 @@ def test_a_delta_of_a_feed_is_joined_and_a_broken_one_fetched_again(shared_proxy
     assert (offered[0], set(offered[1:-1]), offered[-1]) == ("", {"feed"}, "")
 
 
-def wait_for(done: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30.0
+def wait_for(done: Callable[[], bool], patience_s: float = 30.0) -> None:
+    end = time.monotonic() + patience_s
     while not done():
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -137,6 +138,33 @@ def test_a_page_is_validated_once_its_sitemap_says_that_it_has_changed(
     assert shared_proxy.get(b).is_hit
     assert signals("right") == 1.0
     assert [path for path, _ in pages.asked].count("/b") == 1
+
+
+def test_the_sitemaps_that_a_robots_txt_names_are_fetched_and_tell_of_changes(
+    start_proxy: Any, pages: Pages, tmp_path: Path
+) -> None:
+    def listing(kind: str, entry: str, *paths: str) -> bytes:
+        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        listed = "".join(f"<{entry}><loc>{pages.url}{path}</loc><lastmod>{at}</lastmod></{entry}>" for path in paths)
+        return gzip.compress(f"<{kind}>{listed}</{kind}>".encode(), mtime=0)
+
+    pages.put("/robots.txt", f"User-agent: *\nDisallow: /no\nSitemap: {pages.url}/index.xml.gz\n")
+    pages.pages["/index.xml.gz"] = {}, listing("sitemapindex", "sitemap", "/map.xml.gz", "/no.xml")
+    pages.pages["/map.xml.gz"] = {}, listing("urlset", "url", "/page")
+    pages.put("/page", "1", Age="600")  # as it was ten minutes ago
+    config = tmp_path / "proxy.toml"
+    config.write_text("[prefetch]\n")
+    proxy = start_proxy("--config", str(config))
+    proxy.get(pages.url + "/page")
+    config.write_text(
+        "[prefetch]\nenabled = true\nsitemaps = true\nper_host_interval = 0\n"
+        f'watch = ["{pages.url}/watched"]\n'  # fetched at once, so that robots.txt is read
+    )
+    believed = 'bestbefore_signals_total{kind="sitemap",result="believed"}'
+    wait_for(lambda: believed in proxy.metrics(), 90.0)  # a minute later if an answer of the store came too late
+    asked = [path for path, _ in pages.asked]
+    assert asked.count("/robots.txt") == 1
+    assert [asked.count(path) for path in ("/index.xml.gz", "/map.xml.gz", "/no.xml")] == [1, 1, 0]
 
 
 def say(url: str, query: dict[str, str], content: bytes | None = None, **fields: str) -> tuple[int, bytes]:

@@ -1,7 +1,7 @@
 """What follows from signals: copies are validated early and fetched sooner; contacts judge them."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from cachetools import LRUCache
@@ -12,7 +12,7 @@ from bestbefore.addon.engine.learning import RecordChange
 from bestbefore.addon.engine.signals.evidence import SignalEvidence, SignalSource
 from bestbefore.addon.engine.signals.links import DeclaredHub
 from bestbefore.addon.engine.signals.listed import ListedPages, says_changed
-from bestbefore.addon.feeds.sitemap import ListedPage
+from bestbefore.addon.feeds.sitemap import Sitemap
 from bestbefore.addon.proxy.signals.pending import SignalBook
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.store.backend.interface import Tombstone
@@ -43,6 +43,8 @@ class Signals:
     """Called with kind and what became of each signal, as labels of metrics."""
     on_hub: Callable[[str, DeclaredHub], object] = lambda _url, _hub: None
     """Called with each object that declares a hub, and which."""
+    on_index: Callable[[str, tuple[str, ...]], object] = lambda _url, _sitemaps: None
+    """Called with each index of sitemaps, and those that it lists."""
     on_forgotten: Callable[[Callable[[str], bool]], object] = lambda _matches: None
     """Called with what matches the URLs of forgotten objects."""
     book: SignalBook = field(default_factory=SignalBook)
@@ -56,8 +58,10 @@ class Signals:
     def __post_init__(self) -> None:
         self._listed = LRUCache(PAGES_KEPT, getsizeof=lambda pages: max(len(pages), LEAST_COUNTED))
 
-    async def listed(self, url: str, entries: Sequence[ListedPage], pages: ListedPages, t_s: float) -> None:
+    async def listed(self, url: str, sitemap: Sitemap, pages: ListedPages, t_s: float) -> None:
         """Take what a sitemap, or an index, says of the pages of its own host, as of t."""
+        if sitemap.sitemaps:
+            self.on_index(url, sitemap.sitemaps)
         before, host = self._listed.get(url), host_of(url)
         for page, after_s in self.book.awaited(url):
             by_s = pages.by(page)
@@ -66,7 +70,7 @@ class Signals:
             self.on_signal(SITEMAP, "late" if announced else "missed")
         if len(pages) < PAGES_KEPT:
             self._listed[url] = pages
-        for entry in pages.news(before, entries, t_s):
+        for entry in pages.news(before, sitemap.entries, t_s):
             try:
                 target = Target.parse(entry.url)
             except ValueError:

@@ -6,7 +6,7 @@ import logging
 from bestbefore.addon.engine.signals.listed import ListedPages
 from bestbefore.addon.feeds.coding import decoded, start_of
 from bestbefore.addon.feeds.extract import START_BYTES
-from bestbefore.addon.feeds.sitemap import MAX_BYTES, ListedPage, looks_like_sitemap, read_sitemap
+from bestbefore.addon.feeds.sitemap import MAX_BYTES, Sitemap, looks_like_sitemap, read_sitemap
 from bestbefore.addon.proxy.feeds.feeds import begins_feed, media_type
 from bestbefore.addon.rfc9111.message import Head
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile, whole
@@ -32,7 +32,7 @@ def may_begin_listing(head: Head, start: bytes) -> bool:
     return begins_feed(head, start) is not False or begins_sitemap(head, start)
 
 
-async def read_listing(head: Head, content: bytes | UnlinkedFile) -> tuple[tuple[ListedPage, ...], ListedPages] | None:
+async def read_listing(head: Head, content: bytes | UnlinkedFile) -> tuple[Sitemap, ListedPages] | None:
     """Parse complete content as a sitemap; None if it is not one."""
     start = content if isinstance(content, bytes) else content.read(0, _START_BYTES)
     if not begins_sitemap(head, start):
@@ -44,9 +44,9 @@ async def read_listing(head: Head, content: bytes | UnlinkedFile) -> tuple[tuple
         return None
 
 
-def _parsed(content: bytes | UnlinkedFile, coding: str) -> tuple[tuple[ListedPage, ...], ListedPages] | None:
+def _parsed(content: bytes | UnlinkedFile, coding: str) -> tuple[Sitemap, ListedPages] | None:
     text = decoded(whole(content), coding, MAX_BYTES)
     if text is not None and text.startswith(_GZIP):
         text = decoded(text, "gzip", MAX_BYTES)
-    entries = None if text is None else read_sitemap(text)
-    return None if entries is None else (entries, ListedPages.of(entries))
+    sitemap = None if text is None else read_sitemap(text)
+    return None if sitemap is None else (sitemap, ListedPages.of(sitemap.entries))

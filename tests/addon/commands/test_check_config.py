@@ -83,6 +83,7 @@ def test_a_good_file_is_summed_up_with_its_rules_in_order(tmp_path: Path) -> Non
         "  per_host_interval    2s",
         "  connections_per_host 1",
         "  robots               true",
+        "  sitemaps             false",
         f"  user_agent           {PrefetchSettings().user_agent}",
         "  watch                none",
         "  opml                 none",

@@ -23,6 +23,7 @@ from bestbefore.addon.prefetcher.due_jobs import Job
 from bestbefore.addon.prefetcher.fetching import Fetcher
 from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.prefetcher.runner import BUDGET_SPENT
+from bestbefore.addon.prefetcher.watching import Watched
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
@@ -93,7 +94,8 @@ class World:
 
     def fetcher(self, settings: PrefetchSettings = SETTINGS) -> Fetcher:
         metrics = PrefetchMetrics(CollectorRegistry())
-        return Fetcher(self.clock, self.store, self.exchanges, self.origin, self.politeness, settings, metrics)
+        watched = Watched(settings.watched)
+        return Fetcher(self.clock, self.store, self.exchanges, self.origin, self.politeness, settings, metrics, watched)
 
     async def keep(self, url: str, *fields: tuple[str, str], range_: str = "loopback", **known: Any) -> None:
         """Store a copy, learnt of twice a while ago."""

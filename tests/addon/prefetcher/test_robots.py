@@ -7,11 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bestbefore.addon.prefetcher.robots import EVERYTHING, NOTHING, Robots
+from bestbefore.addon.prefetcher.robots import EVERYTHING, MOST_SITEMAPS, NOTHING, Robots
 
 
 def rules(*lines: str) -> Robots:
     return Robots.parse("\n".join(lines).encode())
+
+
+def test_sitemaps_are_named_to_all_robots() -> None:
+    found = rules("SITEMAP: http://a/1 # main", "User-agent: other", "Disallow: /", "Sitemap:http://a/2")
+    assert found.sitemaps == ("http://a/1", "http://a/2")
+    assert found.allows("/x")
+    assert len(rules(*["Sitemap: http://a/"] * (MOST_SITEMAPS + 1)).sitemaps) == MOST_SITEMAPS
 
 
 @pytest.mark.parametrize(

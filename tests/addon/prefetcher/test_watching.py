@@ -1,12 +1,16 @@
+import math
 from dataclasses import replace
 
 import pytest
 
+from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.prefetcher.eligibility import Refusal
-from bestbefore.addon.prefetcher.watching import watched_fetch_of
+from bestbefore.addon.prefetcher.watching import KEPT_S, MOST_OF_HOST, Watched, watched_fetch_of
 from bestbefore.addon.proxy.access.reach import PUBLIC, Reach
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
+from bestbefore.policies.units import DAY_S
+from tests.addon.store.memory_backend import open_memory_store
 
 NOW_S = 1_706_300_000.0
 URL = "http://example.org/feed"
@@ -46,3 +50,39 @@ def test_a_private_address_is_reached_if_the_url_has_it_or_a_client_asked_from_t
 def test_urls_that_look_like_secrets_or_deeds_are_refused_here_too() -> None:
     assert watched_fetch_of("http://example.org/feed?token=1", (), (), AGENT) == Refusal.SECRET
     assert watched_fetch_of("http://example.org/logout", (), (), AGENT) == Refusal.DEED
+
+
+HOST = "example.org"
+MAPS = tuple(f"http://{HOST}/map{i}.xml" for i in range(MOST_OF_HOST + 3))
+
+
+def test_sitemaps_are_watched_while_other_objects_of_their_host_are_fetched() -> None:
+    watched = Watched({"http://other.org/"})
+    watched.named(HOST, ("http://other.org/map.xml", "no url", f"http://{HOST}/logout", *MAPS[:1]), (LAN,), NOW_S)
+    assert list(watched) == ["http://other.org/", MAPS[0]]
+    assert (MAPS[0] in watched, watched.asked_from(MAPS[0]), watched.longest_s(MAPS[0])) == (True, (LAN,), DAY_S)
+    assert (watched.asked_from(URL), watched.longest_s(URL)) == ((), math.inf)
+    assert "http://other.org/" in watched
+    assert not watched.is_sitemap("http://other.org/")
+    assert watched.indexed(MAPS[1], MAPS) == (), "robots.txt does not name it"
+    assert watched.indexed(MAPS[0], MAPS) == MAPS[1:MOST_OF_HOST]
+    assert len(watched) == 1 + MOST_OF_HOST
+    assert watched.indexed(MAPS[0], MAPS[:2]) == ()
+    assert len(watched) == 3
+    watched.named(HOST, (), (), NOW_S)
+    assert list(watched) == ["http://other.org/"], "they are not named any more"
+
+
+async def test_sitemaps_are_shared_through_the_store_and_end_with_the_demand() -> None:
+    store = await open_memory_store(clock=ManualClock(NOW_S))
+    here, there = Watched(()), Watched(())
+    here.named(HOST, MAPS[:1], (), NOW_S)
+    await here.exchange(store.positions, NOW_S)
+    await there.exchange(store.positions, NOW_S)
+    assert list(there) == [MAPS[0]]
+    here.wanted(MAPS[0], NOW_S + DAY_S)  # it is a sitemap itself
+    there.wanted(URL, NOW_S + DAY_S)
+    for one, left in ((here, 0), (there, 1)):
+        await one.exchange(store.positions, NOW_S + KEPT_S)
+        assert len(one) == left
+    await store.close()

@@ -6,7 +6,7 @@ from bestbefore.addon.clock import RealClock
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.signals.evidence import SignalEvidence, SignalSource
 from bestbefore.addon.engine.signals.listed import ListedPages
-from bestbefore.addon.feeds.sitemap import ListedPage
+from bestbefore.addon.feeds.sitemap import ListedPage, Sitemap
 from bestbefore.addon.proxy.signals.signals import REASON, SITEMAP, Signals
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
@@ -33,7 +33,7 @@ class Known:
         self.signals.contacted(PAGE, learnt)
 
     async def read(self, *entries):
-        await self.signals.listed(MAP, entries, ListedPages.of(entries), self.now_s)
+        await self.signals.listed(MAP, Sitemap(entries), ListedPages.of(entries), self.now_s)
 
     async def expiry(self):
         (copy,) = (await self.store.copies(PAGE)).copies
@@ -50,6 +50,14 @@ async def known():
     store.put(replace(copy, expiry_s=one.now_s + 3600, reason="indttl", sibling_chance=0.1), b"x")
     await one.contact("1", one.now_s - 60)
     return one
+
+
+async def test_an_index_is_passed_on_with_the_sitemaps_that_it_lists() -> None:
+    one, found = await known(), []
+    one.signals.on_index = lambda *index: found.append(index)
+    await one.signals.listed(MAP, Sitemap((), ("http://x/1",)), ListedPages.of(()), one.now_s)
+    await one.read()
+    assert found == [(MAP, ("http://x/1",))]
 
 
 async def test_a_page_that_its_sitemap_says_has_changed_expires_and_is_fetched() -> None:

@@ -24,7 +24,7 @@ def head(status: int = 200, **fields: str) -> Head:
 async def test_a_sitemap_is_read_as_sent_or_as_a_file(fields: dict[str, str], body: bytes) -> None:
     found = await read_listing(head(**fields), body)
     assert found is not None
-    assert found[0] == (ListedPage("http://x/a", 5.0, 5.0),)
+    assert found[0].entries == (ListedPage("http://x/a", 5.0, 5.0),)
     assert found[1].by("http://x/a") == 5.0
 
 
