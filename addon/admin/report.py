@@ -93,6 +93,8 @@ class ExpectedReport:
     """By those of the last day or so."""
     gaps: EstimateReport
     """By the time since the last one, and the gaps between them."""
+    ended: EstimateReport
+    """If its updates have ended."""
     member_per_hour: float
     """The typical rate of a member of its group."""
 
@@ -350,9 +352,9 @@ def _observed(record: Record) -> Observed:
 
 def _expected(record: Record, group: Group | None, now_s: float) -> ExpectedReport:
     features = HistoryFeatures(record.history(), group, now_s)
-    ever, day, gaps = (EstimateReport(weight, per_s * HOUR_S) for weight, per_s in estimates(features))
-    per_hour = sum(one.weight * one.per_hour for one in (ever, day, gaps))
-    return ExpectedReport(per_hour, ever, day, gaps, features.group_rate_per_s() * HOUR_S)
+    ever, day, gaps, ended = (EstimateReport(weight, per_s * HOUR_S) for weight, per_s in estimates(features))
+    per_hour = sum(one.weight * one.per_hour for one in (ever, day, gaps, ended))
+    return ExpectedReport(per_hour, ever, day, gaps, ended, features.group_rate_per_s() * HOUR_S)
 
 
 def _demand(demand: CopyDemand, now_s: float) -> DemandReport:

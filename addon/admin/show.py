@@ -162,6 +162,7 @@ def _expected_lines(expected: ExpectedReport) -> Iterator[str]:
         (expected.ever, "by all that is known"),
         (expected.day, "by the last day"),
         (expected.gaps, "by the time since the last one"),
+        (expected.ended, "if its updates have ended"),
     ):
         yield f"    {estimate.weight:>4.0%}  {_every(estimate.per_hour)}, {by}"
     yield f"  its group   {_every(expected.member_per_hour)} in a typical member"

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bestbefore.policies.models.hazard.clock import WEEKEND_PART, is_weekend
+from bestbefore.policies.models.hazard.ended import LOG_WEIGHT, ended_mass
 from bestbefore.policies.models.hazard.experts import lasting_rate_per_s
 from bestbefore.policies.models.hazard.gaps import GapLaw
 from bestbefore.policies.models.hazard.memory import UpdateMemory, law_of, quiet_until
@@ -43,6 +44,7 @@ class Forecast(NamedTuple):
     """The weights are relative to the largest."""
     day_weight: float
     gap_weight: float
+    ended_weight: float
     lasting_per_s: float
     """The rate of the expert without decay, and what that with a memory of a day is drawn towards."""
     day_updates: float
@@ -58,15 +60,20 @@ class Forecast(NamedTuple):
 def forecast_at(memory: UpdateMemory, t: float, prior_per_s: float) -> Forecast:
     """Return the experts at t, not before `memory.at_s`; `prior_per_s` is the rate of an object without history."""
     now = quiet_until(memory, t)
+    ended = LOG_WEIGHT - ended_mass(memory.at_s - memory.last_s, t - memory.last_s)
+    has_updates = now.updates > 0.0
     most = max(now.lasting_log_weight, now.day_log_weight, now.gap_log_weight)
+    if has_updates and ended > most:
+        most = ended
     return Forecast(
         math.exp(now.lasting_log_weight - most),
         math.exp(now.day_log_weight - most),
         math.exp(now.gap_log_weight - most),
+        math.exp(ended - most) if has_updates else 0.0,
         lasting_rate_per_s(now.updates, now.observed_s, prior_per_s),
         now.day_updates,
         now.day_observed_s,
-        now.updates > 0.0,
+        has_updates,
         law_of(memory),
         t - memory.last_s,
     )

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from bestbefore.policies.models.demand import RequestRates
 from bestbefore.policies.models.hazard.clock import WEEKEND_PART, bin_of, weekend_part
+from bestbefore.policies.models.hazard.ended import ended_rate_per_s
 from bestbefore.policies.models.hazard.experts import day_rate_per_s, day_share
 from bestbefore.policies.models.hazard.forecast import (
     Forecast,
@@ -72,7 +73,7 @@ def passage_s(
 
     lambda is the hazard of the mixture, x the mass tolerated. Both are taken in the middle of each step.
     """
-    lasting_mass = day_mass = gaps_mass = 0.0
+    lasting_mass = day_mass = gaps_mass = ended_mass = 0.0
     left = 1.0
     passed_s = 0.0
     gaps_before = gap_mass(forecast.law, forecast.age_s)
@@ -96,10 +97,13 @@ def passage_s(
         lasting_weight = forecast.lasting_weight * math.exp(-lasting_mass - lasting * step_s / 2)
         day_weight = forecast.day_weight * math.exp(-day_mass - day * step_s / 2)
         gaps_weight = forecast.gap_weight * math.exp(-gaps_mass - gaps * step_s / 2)
-        weight = lasting_weight + day_weight + gaps_weight
+        ended = ended_rate_per_s(forecast.age_s + middle_s)
+        ended_weight = forecast.ended_weight * math.exp(-ended_mass - ended * step_s / 2)
+        weight = lasting_weight + day_weight + gaps_weight + ended_weight
         per_s = min(lasting, day, gaps)
         if weight > LEAST_WEIGHT:
-            per_s = (lasting_weight * lasting + day_weight * day + gaps_weight * gaps) / weight
+            updates = lasting_weight * lasting + day_weight * day + gaps_weight * gaps + ended_weight * ended
+            per_s = updates / weight
         if per_s > 0.0:
             tolerated = tolerance.mass_at(requests, middle_s, per_s)
             if per_s * step_s >= left * tolerated:
@@ -108,6 +112,7 @@ def passage_s(
         lasting_mass += lasting * step_s
         day_mass += day * step_s
         gaps_mass += gaps * step_s
+        ended_mass += ended * step_s
         passed_s += step_s
     return math.inf
 
@@ -128,11 +133,12 @@ def estimates(features: Features) -> tuple[tuple[float, float], ...]:
     k, week = bin_of(t), week_factor(profile, t)
     in_hour, share = smoothed(profile.own, k), group_share(profile, k)
     recent = week * hour_factor(profile.updates, in_hour, share, RECENT_STRENGTH)
-    weights = (forecast.lasting_weight, forecast.day_weight, forecast.gap_weight)
+    weights = (forecast.lasting_weight, forecast.day_weight, forecast.gap_weight, forecast.ended_weight)
     rates = (
         lasting * week * hour_factor(profile.updates, in_hour, share, LASTING_STRENGTH),
         day_rate_per_s(forecast.day_updates, forecast.day_observed_s, lasting, 1.0) * recent,
         gaps * recent,
+        ended_rate_per_s(forecast.age_s),
     )
     return tuple((weight / sum(weights), per_s) for weight, per_s in zip(weights, rates, strict=True))
 
@@ -143,9 +149,9 @@ class Renewal(Formula):
 
     lambda(s), the hazard of the next update s seconds later, is a mixture of the mean rate of the object, of its rate
     with a memory of a day, and of the law of the gaps between its updates (`models.hazard`), each with the object's
-    profile of the day and of the week, which are drawn towards those of its group. The weights of the three follow from
-    how well each predicted the updates so far. x follows from lambda and from the rate of requests for the copy
-    (`models.price`).
+    profile of the day and of the week, which are drawn towards those of its group, and of the rate of an object whose
+    updates have ended. The weights of the three follow from how well each predicted the updates so far. x follows from
+    lambda and from the rate of requests for the copy (`models.price`).
 
     Source: ours; the mass as in Bright, Gal, Raschid, section 4.3.
     """

@@ -81,7 +81,7 @@ def test_what_a_policy_with_a_memory_and_a_price_expects_is_reported() -> None:
     expected, demand = report.expected, report.variants[0].demand
     assert expected is not None
     assert expected.member_per_hour == pytest.approx(1.0)
-    estimates = (expected.ever, expected.day, expected.gaps)
+    estimates = (expected.ever, expected.day, expected.gaps, expected.ended)
     assert sum(one.weight for one in estimates) == pytest.approx(1.0)
     assert expected.per_hour == pytest.approx(sum(one.weight * one.per_hour for one in estimates))
     assert demand is not None

@@ -133,14 +133,15 @@ def test_a_controlled_price_is_shown_with_what_decides_it() -> None:
 
 
 def test_what_a_policy_expects_and_how_often_a_copy_is_requested_is_shown() -> None:
-    ever, day, gaps = EstimateReport(0.25, 0.5), EstimateReport(0.7, 1.0), EstimateReport(0.05, 0.0)
-    expected = ExpectedReport(0.825, ever, day, gaps, 0.1)
+    ever, day, gaps = EstimateReport(0.25, 0.5), EstimateReport(0.7, 1.0), EstimateReport(0.04, 0.0)
+    expected = ExpectedReport(0.825, ever, day, gaps, EstimateReport(0.01, 0.05), 0.1)
     variant = replace(VARIANT, demand=DemandReport(12.345, 0.2))
     assert """
   expected    an update every 73m at this hour of the week, a mixture of
      25%  an update every 2h, by all that is known
      70%  an update every 60m, by the last day
-      5%  no update, by the time since the last one
+      4%  no update, by the time since the last one
+      1%  an update every 20h, if its updates have ended
   its group   an update every 10h in a typical member
 """ in object_text(replace(REPORT, expected=expected))
     assert """

@@ -15,7 +15,7 @@ from bestbefore.policies.units import BINS, DAY_S, HOUR_S
 
 def test_without_updates_all_experts_expect_the_prior_rate() -> None:
     forecast = forecast_at(memory_since(0.0), 0.0, 1 / HOUR_S)
-    assert forecast[:4] == (1.0, 1.0, 1.0, pytest.approx(1 / HOUR_S))
+    assert forecast[:5] == (1.0, 1.0, 1.0, 0.0, pytest.approx(1 / HOUR_S))
     assert not forecast.has_updates
 
 

@@ -134,11 +134,13 @@ def test_the_expiry_is_that_of_a_second_implementation_with_small_steps(
     flat = Profile([0.0] * 24, [0.0] * 24, 0.0, 0.0, 2 / 7)  # all factors are 1
     expiry_s = passage_s(t, forecast_at(memory, t, 1 / DAY_S), flat, RequestRates(0.0, 0.0, 1.0), Mass(theta))
     step_s, s, mass = 20.0, t, 0.0
-    weights = np.exp(np.array(plain.log_weights()) - plain.quiet(t)) if quiet_s else np.exp(plain.log_weights())
+    logs = [w - q for w, q in zip(plain.log_weights(), plain.quiet(t) if quiet_s else (0.0, 0.0, 0.0), strict=True)]
+    weights = np.exp([*logs, math.log(0.003) - 0.3 * math.log(quiet_s / HOUR_S + 1)])
     while mass < theta and s < expiry_s + DAY_S:
         step_s = max(20.0, (s - t) / 50)
         middle = s + step_s / 2
-        rates = np.array([plain.mean(t), plain.of_a_day(middle, plain.mean(t)), plain.of_gaps(middle)])
+        ended = 0.3 / (middle - times_s[-1] + HOUR_S)
+        rates = np.array([plain.mean(t), plain.of_a_day(middle, plain.mean(t)), plain.of_gaps(middle), ended])
         mass += step_s * float((weights * rates).sum() / weights.sum())
         weights *= np.exp(-rates * step_s)
         s += step_s
@@ -183,7 +185,7 @@ def test_the_mean_alone_without_constants_is_indhist(monkeypatch: pytest.MonkeyP
     history = History.of([DAY_S * day + HOUR_S * (0.5 + hour) for day in range(12) for hour in hours], 0.0)
     t = 12 * DAY_S
     rate = history.times_s.size / t
-    mean_alone = Forecast(1.0, 0.0, 0.0, rate, 0.0, 0.0, False, GapLaw(0.0, 1.0), 0.0)
+    mean_alone = Forecast(1.0, 0.0, 0.0, 0.0, rate, 0.0, 0.0, False, GapLaw(0.0, 1.0), 0.0)
     counts = history.counts(0.0, t)
     profile = Profile(counts, [0.0] * 24, sum(counts), 0.0, 2 / 7)
     for theta in (0.1, 3.0, 10.0):
@@ -193,7 +195,7 @@ def test_the_mean_alone_without_constants_is_indhist(monkeypatch: pytest.MonkeyP
 
 def test_the_hazard_in_inverse_proportion_to_the_age_is_ttl() -> None:
     history, t = History.of([5 * DAY_S], 0.0), 6 * DAY_S
-    gaps_alone = Forecast(0.0, 0.0, 1.0, 1 / DAY_S, 0.0, 0.0, True, GapLaw(0.0, 1.0), t - 5 * DAY_S)
+    gaps_alone = Forecast(0.0, 0.0, 1.0, 0.0, 1 / DAY_S, 0.0, 0.0, True, GapLaw(0.0, 1.0), t - 5 * DAY_S)
     flat = Profile([0.0] * 24, [0.0] * 24, 0.0, 0.0, 2 / 7)
     for theta in (0.05, 0.3, 1.0):
         expected_s = MassTtl(theta).verdict(history, None, t).expiry_s
@@ -208,8 +210,9 @@ def test_the_estimates_are_those_of_the_experts_at_the_hour_of_the_week() -> Non
     )
     for found in (at_9, at_15, on_saturday):
         assert sum(weight for weight, _ in found) == pytest.approx(1.0)
-    (_, lasting), (_, day), (_, gaps) = at_9
+    (_, lasting), (_, day), (_, gaps), (_, ended) = at_9
+    assert ended == pytest.approx(0.3 / 1.1 / HOUR_S)
     assert lasting < day < gaps, "the shorter the memory, the more the last hour counts"
-    assert all(here > 2 * there for (_, here), (_, there) in zip(at_9, at_15, strict=True))
+    assert all(here > 2 * there for (_, here), (_, there) in zip(at_9[:3], at_15[:3], strict=True))
     assert at_15[2][0] < at_9[2][0], "by gaps of twelve minutes an update was due long ago"
     assert on_saturday[0][1] < lasting
