@@ -51,6 +51,7 @@ def test_what_is_requested_often_at_any_proxy_is_validated_sooner(
     assert found is not None, shown
     assert float(found[1]) == pytest.approx((requests + 0.1) / 0.4, rel=0.1)  # seconds pass between the requests
     assert "by the time since the last one" in shown
+    assert "if its updates have ended" in shown
 
 
 def test_a_stale_rate_is_controlled_by_what_all_proxies_have_counted(
