@@ -55,6 +55,8 @@ class Prefetcher(Companion):
         self._shards: frozenset[int] = frozenset()
         """The shards that this proxy holds."""
         self._shards_changed = asyncio.Event()
+        self._changed: set[str] = set()
+        """Objects in the shards of other proxies that are said to have changed."""
         self._to_look_at: dict[str, float] = {}
         """Objects to be estimated anew, with the time of the last attempt to fetch them, or -inf."""
         self._politeness = Politeness(self._settings.per_host_interval, 1, np.random.default_rng(secrets.randbits(64)))
@@ -137,9 +139,13 @@ class Prefetcher(Companion):
 
     def signalled(self, url: str, at_s: float | None, kind: str) -> None:  # noqa: ARG002 - the contact finds the time
         """Put a candidate at the front: its origin says that it has changed."""
-        if self._candidates is not None and self._runner is not None and self._candidates.hasten(url):
+        if self._candidates is None or self._runner is None:
+            return
+        if self._candidates.hasten(url):
             logger.debug("%s: changed, by %s", url, kind)
             self._runner.wake.set()
+        elif not self._candidates.holds(url) and len(self._changed) < MOST_TO_LOOK_AT:
+            self._changed.add(url)
 
     def pushed_until(self, url: str, until_s: float) -> None:
         """Fetch a candidate seldom, as its changes are pushed until then."""
@@ -252,8 +258,15 @@ class Prefetcher(Companion):
             await candidates.write()
             await candidates.set_price()
             await candidates.troubles.write(planning)
-            urls, position = await planning.announced(position)
-            planning.grow([url for url in urls if candidates.holds(url)])
+            if self._changed:
+                changed, self._changed = self._changed, set()
+                await planning.announce(changed, changed=True)
+            announced = await planning.announced(position)
+            position = announced.position
+            planning.grow([url for url in announced.grown if candidates.holds(url)])
+            for url in announced.changed:
+                if candidates.holds(url) and not self._service.signals.is_pushed(url):
+                    self.signalled(url, None, "another proxy")
             await publisher.publish(planning)
             if clock.monotonic() >= watched_again_s:
                 watched_again_s = clock.monotonic() + WATCHED_AGAIN_S

@@ -125,6 +125,10 @@ class Signals:
         else:
             self._pushed_since[url] = since_s
 
+    def is_pushed(self, url: str) -> bool:
+        """Whether the changes of an object are pushed to this process."""
+        return url in self._pushed_since
+
     def evidence(self, url: str, kind: str) -> SignalEvidence:
         """Return what is known of the signals of one kind for an object."""
         return self.book.of(SignalSource(registrable_domain(host_of(url)), kind))

@@ -7,6 +7,7 @@ continues with the candidates that it has, with politeness and budget of its own
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.store.backend.interface import Backend, CommandError, UnavailableError, UnwritableError
@@ -25,6 +26,20 @@ from bestbefore.policies.units import DAY_S
 
 MADE_KEPT_S = 60.0
 """For how long another proxy does not fetch an object that was just fetched, policy time."""
+
+CHANGED = "#changed"
+"""What an announced URL ends with if the object is said to have changed; URLs of objects have no fragment."""
+
+
+class Announced(NamedTuple):
+    """What other processes have announced."""
+
+    grown: list[str]
+    """Objects that are requested more."""
+    changed: list[str]
+    """Objects that are said to have changed."""
+    position: int
+    """From where to read on."""
 
 
 class Planning:
@@ -92,13 +107,15 @@ class Planning:
         except (UnwritableError, CommandError) as e:
             log.debug("the demand cannot be read: %s", e)
 
-    async def announce(self, urls: Collection[str]) -> None:
-        """Let the process that holds their shards look at these objects."""
-        await self._ask(lambda keeper: keeper.announce(urls))
+    async def announce(self, urls: Collection[str], *, changed: bool = False) -> None:
+        """Let the process that holds their shards look at these objects, or fetch them, as they are said to change."""
+        await self._ask(lambda keeper: keeper.announce([url + CHANGED for url in urls] if changed else urls))
 
-    async def announced(self, since: int) -> tuple[list[str], int]:
+    async def announced(self, since: int) -> Announced:
         """Return the objects announced after a position, and the new position."""
-        return await self._ask(lambda keeper: keeper.announced(since)) or ([], since)
+        urls, position = await self._ask(lambda keeper: keeper.announced(since)) or ([], since)
+        changed = [url.removesuffix(CHANGED) for url in urls if url.endswith(CHANGED)]
+        return Announced([url for url in urls if not url.endswith(CHANGED)], changed, position)
 
     async def forget(self, matches: Callable[[str], bool]) -> None:
         """Forget the wants, the candidates and the fetches of some URLs. Raises UnavailableError, UnwritableError."""

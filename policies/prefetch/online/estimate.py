@@ -61,8 +61,9 @@ class Columns:
         """Of the few objects that have one."""
 
     NAMES: Final = (
-        "live", "rates", "weights", "contact_s", "hours", "weekends", "shortest_s", "longest_s", "costs", "thetas",
+        "rates", "weights", "contact_s", "hours", "weekends", "shortest_s", "longest_s", "costs", "thetas", "live",
     )  # fmt: skip
+    """The last one tells how many there are, so a thread that reads meanwhile finds as many in all others."""
 
     def __len__(self) -> int:
         return len(self.live)
@@ -77,7 +78,6 @@ class Columns:
 
     def set(self, slot: int, estimate: ScheduleEstimate) -> None:
         """Write the estimate of an object; there must be room."""
-        self.live[slot] = True
         self.rates[slot] = estimate.rate_per_hour
         self.weights[slot] = estimate.weight
         self.contact_s[slot] = estimate.contact_s
@@ -91,6 +91,7 @@ class Columns:
             self.clockworks.pop(slot, None)
         else:
             self.clockworks[slot] = estimate.clockwork
+        self.live[slot] = True
 
     def all_live(self) -> IntArray:
         """The numbers of all objects."""

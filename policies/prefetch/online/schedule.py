@@ -51,8 +51,8 @@ MISSED_BY = 1e-3
 LEAST_CONTACTS = 1e-6
 """Per hour; fewer are not expected."""
 GROWTH = 1.25
-"""The growth of the number of objects at which the price is set again, and of the budget at which the pace begins
-again."""
+"""The growth of the number of objects, and the change of their weights, at which the price is set again, and that of
+the budget at which the pace begins again."""
 
 
 class TargetBudget(NamedTuple):
@@ -84,8 +84,10 @@ class Schedule:
         self._pace = Pace(period_s, now_s)
         self._size = 0
         """The number of objects."""
-        self._priced = 0
-        """The number of objects when the price was set."""
+        self._weight = 0.0
+        """The sum of the weights of all objects."""
+        self._priced = 0, 0.0
+        """The number of objects and the sum of weights when the price was set."""
         self._log_price = math.nan
         """NaN before the first object."""
         self._most_queued = math.inf
@@ -107,12 +109,15 @@ class Schedule:
         """Add objects, or go on with other estimates of them; in one call it takes less time than one by one."""
         for slot, estimate in zip(slots, estimates, strict=True):
             self._columns.reserve(slot + 1)
-            if not self._columns.live[slot]:
+            if self._columns.live[slot]:
+                self._weight -= float(self._columns.weights[slot])
+            else:
                 self._size += 1
                 if self._pace.has_begun(estimate.contact_s):
-                    # as if that contact had become due: else nothing is due for some time, and the price falls
-                    self._pace.count(estimate.cost)
+                    # it becomes due half an interval later than others, on average, for which the price must not fall
+                    self._pace.count(0.5 * estimate.cost)
             self._columns.set(slot, estimate)
+            self._weight += float(self._columns.weights[slot])
             self._let_go(slot)
             self._counted.discard(slot)
         for slot, due_s in zip(slots, self._queued_until_s(np.array(slots, dtype=np.intp)).tolist(), strict=True):
@@ -120,7 +125,9 @@ class Schedule:
 
     def remove(self, slot: int) -> None:
         """Forget an object."""
-        self._size -= bool(self._columns.live[slot])
+        if self._columns.live[slot]:
+            self._size -= 1
+            self._weight -= float(self._columns.weights[slot])
         self._columns.live[slot] = False
         self._columns.clockworks.pop(slot, None)
         self._let_go(slot)
@@ -225,7 +232,9 @@ class Schedule:
 
     def is_price_due(self, now_s: float) -> bool:
         """Whether it is time to set the price again: `take` does it then, if it was not done."""
-        return self._size > 0 and (self._pace.is_over(now_s) or self._size > GROWTH * self._priced)
+        size, weight = self._priced
+        has_grown = self._size > GROWTH * size or not weight / GROWTH <= self._weight <= weight * GROWTH
+        return self._size > 0 and (has_grown or self._pace.is_over(now_s))
 
     def expected(self) -> Expectation:
         """Return what the present price brings at constant rates. O(n)."""
@@ -296,7 +305,8 @@ class Schedule:
         correction = self._pace.correction
         wanted = self._budget_per_hour / correction
         self._log_price = log_price_for_budget(self._columns, self._index, wanted, guess, is_least=correction <= 1.0)
-        self._priced = self._size
+        self._weight = float(self._columns.weights[self._columns.live].sum())
+        self._priced = self._size, self._weight
         if not self.price >= self._most_queued:
             self._queue_again()
 

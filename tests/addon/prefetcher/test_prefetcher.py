@@ -152,6 +152,28 @@ async def test_a_signal_puts_an_object_at_the_front_and_a_push_spares_fetches(
     assert hastened == [URL]
 
 
+async def test_a_signal_for_an_object_of_another_process_is_announced_to_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planning = world.service.store.planning
+    await world.outlook(lambda one: one.shards == 256)
+    candidates = world.companion._candidates
+    assert candidates is not None
+    hastened: list[str] = []
+    monkeypatch.setattr(candidates, "hasten", lambda url: candidates.holds(url) and not hastened.append(url))
+    await planning.announce([URL], changed=True)
+    await until(lambda: hastened == [URL])
+    position = (await planning.announced(0)).position
+    candidates.shards = frozenset()
+    world.companion.signalled(URL, None, "test")
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            if (await planning.announced(position)).changed == [URL]:
+                break
+            await asyncio.sleep(0.02)
+    assert hastened == [URL]
+
+
 async def test_a_fault_is_said_and_the_work_goes_on(
     world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -195,7 +195,7 @@ async def test_without_the_backend_fetches_are_leased_spaced_and_counted_in_memo
     assert await alone.hold("me", 60.0) is None
     assert not await alone.put_candidates({URL: None})
     assert [urls async for urls in alone.wanted()] == []
-    assert await alone.announced(7) == ([], 7)
+    assert await alone.announced(7) == ([], [], 7)
     assert await alone.take(URL, "me", 60.0, 10.0) == 0.0
     clock.advance(59.0)
     await alone.renew(URL, "me", 60.0)

@@ -32,3 +32,16 @@ def test_growth_keeps_what_is_there_and_an_object_takes_less_than_a_hundred_byte
     row = sum(getattr(columns, name).nbytes for name in Columns.NAMES) / len(columns)
     assert row + 16 < 100  # with its place in the queue
     assert np.count_nonzero(columns.live) == 50
+
+
+def test_while_columns_grow_none_is_shorter_than_what_a_reader_counts():
+    class Watched(Columns):
+        def __setattr__(self, name: str, value: object) -> None:
+            super().__setattr__(name, value)
+            if hasattr(self, "clockworks"):
+                assert all(len(getattr(self, column)) >= len(self) for column in self.NAMES)
+
+    columns = Watched()
+    for n in (1, 10, 100):
+        columns.reserve(n)
+    assert len(columns) >= 100

@@ -217,7 +217,7 @@ def test_what_is_due_and_deferred_waits_until_then_and_stays_hastened() -> None:
     assert {schedule.take(6 * HOUR_S), schedule.take(6 * HOUR_S)} == {0, 1}
 
 
-def test_the_price_does_not_fall_while_objects_enter_that_were_just_contacted() -> None:
+def test_the_price_does_not_fall_much_while_objects_enter_that_were_just_contacted() -> None:
     schedule = Schedule("delay", 1.0, 0.0)
     schedule.put(0, ScheduleEstimate(0.1, 0.0))
     for hour in range(1, 24):
@@ -227,7 +227,22 @@ def test_the_price_does_not_fall_while_objects_enter_that_were_just_contacted() 
     again = Schedule("delay", 1.0, 24 * HOUR_S)
     again.put_many(range(24), [ScheduleEstimate(0.1, HOUR_S * hour) for hour in range(24)])
     again.take(24 * HOUR_S)
-    assert price == pytest.approx(again.price, rel=0.1)
+    assert price == pytest.approx(again.price, rel=0.35)
+
+
+def test_the_price_is_set_again_once_there_is_much_more_or_less_demand() -> None:
+    estimates = {slot: ScheduleEstimate(0.1, 0.0) for slot in range(10)}
+    schedule = started(estimates, 1.0)
+    schedule.take(0.0)
+    price = schedule.price
+    schedule.put_many(range(1), [replace(estimates[0], weight=2.0)])
+    assert not schedule.is_price_due(1.0)
+    schedule.put_many(range(10), [replace(one, weight=2.0) for one in estimates.values()])
+    assert schedule.is_price_due(1.0)
+    schedule.take(1.0)
+    assert schedule.price == pytest.approx(2.0 * price, rel=1e-3)
+    schedule.put_many(range(10), list(estimates.values()))
+    assert schedule.is_price_due(2.0)
 
 
 def test_an_object_that_is_postponed_again_and_again_counts_once() -> None:
