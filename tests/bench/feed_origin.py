@@ -31,11 +31,12 @@ class FeedOrigin:
 
     async def start(self) -> None:
         app = web.Application()
+        self._add_routes(app)
         app.router.add_get("/{feed}", self._answer)
         self._runner = web.AppRunner(app, access_log=None)
         await self._runner.setup()
-        for feed in range(len(self._times_s)):
-            listening = socket.create_server((_address(feed), self._port), backlog=BACKLOG)
+        for address in self._addresses():
+            listening = socket.create_server((address, self._port), backlog=BACKLOG)
             self._port = listening.getsockname()[1]  # the same for all
             await web.SockSite(self._runner, listening).start()
 
@@ -46,22 +47,33 @@ class FeedOrigin:
     def url(self, feed: int) -> str:
         return f"http://{_address(feed)}:{self._port}/{feed}"
 
+    def _add_routes(self, app: web.Application) -> None:
+        """Add those that are not of feeds."""
+
+    def _addresses(self) -> list[str]:
+        return [_address(feed) for feed in range(len(self._times_s))]
+
+    def _fields(self, feed: int, posted: int, now_s: float) -> dict[str, str]:
+        return {"Date": formatdate(now_s, usegmt=True), "ETag": f'"{posted}"', "Content-Type": "application/rss+xml"}
+
     async def _answer(self, request: web.Request) -> web.Response:
         feed, now_s = int(request.match_info["feed"]), self.now()
-        times_s = self._times_s[feed]
-        posted = bisect.bisect_right(times_s, now_s)
+        posted = bisect.bisect_right(self._times_s[feed], now_s)
         self.contacts_s[feed].append(now_s)
         self.agents[feed].append((now_s, request.headers.get("User-Agent", "")))
-        fields = {"Date": formatdate(now_s, usegmt=True), "ETag": f'"{posted}"', "Content-Type": "application/rss+xml"}
+        fields = self._fields(feed, posted, now_s)
         if request.headers.get("If-None-Match") == fields["ETag"]:
             return web.Response(status=304, headers=fields)
+        return web.Response(text=self._document(feed, posted, now_s), headers=fields)
+
+    def _document(self, feed: int, posted: int, now_s: float) -> str:
+        times_s = self._times_s[feed]
         first = bisect.bisect_left(times_s, now_s - LISTED_S)
         items = "".join(
             f"<item><guid>{number}</guid><pubDate>{formatdate(times_s[number], usegmt=True)}</pubDate></item>\n"
             for number in range(posted - 1, first - 1, -1)
         )
-        text = f'<?xml version="1.0"?>\n<rss version="2.0"><channel><title>{feed}</title>\n{items}</channel></rss>\n'
-        return web.Response(text=text, headers=fields)
+        return f'<?xml version="1.0"?>\n<rss version="2.0"><channel><title>{feed}</title>\n{items}</channel></rss>\n'
 
 
 def _address(feed: int) -> str:
