@@ -366,4 +366,5 @@ async def test_while_the_price_of_many_is_computed_nothing_is_due_and_changes_wa
     await computing
     await looking
     assert len(candidates) == 2
+    await candidates.set_price()  # there is much less demand
     assert URLS[1] in taken(candidates, NOW_S + 2 * HOUR_S)
