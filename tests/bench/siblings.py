@@ -218,7 +218,7 @@ def main() -> None:
     parser.add_argument("--source", action="append")
     parser.add_argument("--half", type=Half, default=Half.ALL, choices=list(Half), help="the objects to use")
     parser.add_argument("--siblings", type=float, default=0.05, help="P (default 0.05)")
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=12)
     parser.add_argument("--record", action="store_true")
     arguments = parser.parse_args()
     printed = []
