@@ -204,6 +204,10 @@ class Rules:
         # The cache is the only mutable part of this frozen class: every request, also a hit, looks up its rule.
         object.__setattr__(self, "_candidates", lru_cache(_HOSTS_REMEMBERED)(self._find_candidates))
 
+    def __reduce__(self) -> tuple[type["Rules"], tuple[object, ...]]:
+        """Return what makes an equal object in another process, which begins with an empty cache."""
+        return Rules, (self.default, self.domains)
+
     def _find_candidates(self, host: str) -> tuple[DomainRule, ...]:
         """Return the rules that can apply to this host, in order; the last of them applies to all its paths."""
         found: list[DomainRule] = []

@@ -8,7 +8,7 @@ ROOT = Path(__file__).parent.parent
 
 VALUES = """
 addon/admin/event addon/engine/observation addon/engine/outcome addon/engine/site addon/errors
-addon/proxy/companion
+addon/proxy/companion addon/proxy/place
 addon/proxy/mitm/gateway addon/proxy/mitm/stream/client_connection addon/proxy/origin/contact addon/proxy/start_error
 addon/store/backend/interface
 addon/store/backend/keeper addon/store/sites/keeper addon/store_status replay/commands/scenario_options
@@ -40,6 +40,9 @@ TESTED_BY = {
     ),
     "tests/live/test_signals.py": "addon/websub/subscriber",
     "tests/live/test_proxy.py": "addon/commands/proxy addon/entry/bestbefore_addon",
+    "tests/live/test_workers.py": (
+        "addon/workers/forker addon/workers/supervised addon/workers/supervisor addon/workers/worker"
+    ),
     "tests/replay/papers/adaptive/test_paper.py": (
         "replay/papers/adaptive/sections/bursty replay/papers/adaptive/sections/caches"
         " replay/papers/adaptive/sections/cyclic replay/papers/adaptive/sections/reasons"

@@ -84,6 +84,8 @@ class Metrics:
             buckets=DURATION_BUCKETS_S,
             registry=registry,
         )
+        gauge("workers", "Processes that serve the address.").set(1)
+        self.worker_restarts = counter("worker_restarts", "Workers that ended and were started again.")
         self.prefetch = PrefetchMetrics(registry)
         self.hub = HubMetrics(registry)
         registry.register(_StoreCollector(store_status))
@@ -122,8 +124,11 @@ class Metrics:
 
     def exposition(self, accept: str) -> tuple[bytes, str]:
         """Return all metrics in the format that an Accept field asks for, and its media type."""
-        encode, content_type = choose_encoder(accept)
-        return encode(self._registry), content_type
+        return exposition_of(self._registry, accept)
+
+    def families(self) -> list[Metric]:
+        """Return all metrics, for a process that sums those of several."""
+        return list(self._registry.collect())
 
     def _requests_child(self, outcome: Outcome, reason: str) -> Counter:
         if len(self._requests_by) >= REASONS_LIMIT:
@@ -138,6 +143,12 @@ class Metrics:
         if encoding in _CODINGS:
             self._bytes_by[encoding] = children
         return children
+
+
+def exposition_of(registry: CollectorRegistry, accept: str) -> tuple[bytes, str]:
+    """Return the metrics of a registry in the format that an Accept field asks for, and its media type."""
+    encode, content_type = choose_encoder(accept)
+    return encode(registry), content_type
 
 
 class _StoreCollector(Collector):

@@ -14,8 +14,11 @@ from bestbefore.addon.admin.writer import Writer
 class Output:
     """The log of requests, in a file or on standard output, and texts for people. Must be closed."""
 
-    def __init__(self, name: str, file: Path | None, *, keep_query: bool, quiet: bool) -> None:
-        """`name`: the log format, or a template. `quiet`: nothing is logged on standard output. Raises OSError."""
+    def __init__(self, name: str, file: Path | None, *, keep_query: bool, quiet: bool, heading: bool = True) -> None:
+        """`name`: the log format, or a template. `quiet`: nothing is logged on standard output. Raises OSError.
+
+        `heading`: lines on a terminal have a heading.
+        """
         self._file = None if file is None else _opened(file)
         self._path = file
         stream = text_stream(name, file)
@@ -31,7 +34,7 @@ class Output:
             out.flush()
             self._lines = Writer(out)
         if name == "line":
-            self._log = RequestLog(out, self._lines)
+            self._log = RequestLog(out, self._lines, heading=heading)
         else:
             self._format = log_format(name, keep_query=keep_query)
 

@@ -37,15 +37,15 @@ HEADING = (
 class RequestLog:
     """Writes a line for each request to a stream; with colours, and a heading first, if that is a terminal."""
 
-    def __init__(self, stream: TextIO, writer: Writer) -> None:
-        """`writer` writes to `stream`, which is only checked for being a terminal."""
+    def __init__(self, stream: TextIO, writer: Writer, *, heading: bool = True) -> None:
+        """`writer` writes to `stream`, which is only checked for being a terminal; only that has a heading."""
         self._writer = writer
         self._second, self._second_text = -1, ""
         console = Console(file=stream, highlight=False)
         self._verdicts = {
             outcome: _rendered(console, f"{outcome:<{_VERDICT_WIDTH}}", style) for outcome, style in _STYLES.items()
         }
-        if console.is_terminal:
+        if heading and console.is_terminal:
             writer.write(_rendered(console, HEADING, "dim") + "\n")
 
     def add(self, answered: Answered) -> None:

@@ -4,11 +4,9 @@ import errno
 import ipaddress
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Self
+from typing import Protocol, Self
 
 from aiohttp import web
-
-from bestbefore.addon.admin.metrics import Metrics
 
 PORTS_TRIED = 100
 """How many ports are tried, from the default on, if the next free one may be used."""
@@ -16,8 +14,20 @@ PORTS_TRIED = 100
 type Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 type Health = Callable[[], dict[str, object]]
 """Returns the JSON object for /healthz, which may replace `"status": "ok"`."""
+type Refresh = Callable[[], Awaitable[None]]
 
 _logger = logging.getLogger(__name__)
+
+
+class Exposing(Protocol):
+    """Metrics of one process or of several."""
+
+    def exposition(self, accept: str) -> tuple[bytes, str]:
+        """Return all metrics in the format that an Accept field asks for, and its media type."""
+
+
+async def _nothing() -> None:
+    """Do nothing: metrics of this process are always up to date."""
 
 
 class AdminAddressError(OSError):
@@ -34,13 +44,16 @@ class AdminServer:
         """The actual port; it differs from the configured one if that was taken or 0."""
 
     @classmethod
-    async def start(cls, host: str, port: int, metrics: Metrics, health: Health, *, next_free: bool) -> Self:
+    async def start(
+        cls, host: str, port: int, metrics: Exposing, health: Health, *, next_free: bool, refresh: Refresh = _nothing
+    ) -> Self:
         """Listen on this address, or with `next_free` on the first free port from `port` on.
 
-        Raises AdminAddressError if that is not possible.
+        `refresh` brings `metrics` and `health` up to date before they are read. Raises AdminAddressError if that is
+        not possible.
         """
         runner = web.AppRunner(
-            _application(host, metrics, health), access_log=None, logger=_logger, shutdown_timeout=1.0
+            _application(host, metrics, health, refresh), access_log=None, logger=_logger, shutdown_timeout=1.0
         )
         await runner.setup()
         last = port if port == 0 or not next_free else min(port + PORTS_TRIED - 1, 65_535)
@@ -66,12 +79,14 @@ class AdminServer:
         await self._runner.cleanup()
 
 
-def _application(host: str, metrics: Metrics, health: Health) -> web.Application:
+def _application(host: str, metrics: Exposing, health: Health, refresh: Refresh) -> web.Application:
     async def show_metrics(request: web.Request) -> web.Response:
+        await refresh()
         body, content_type = metrics.exposition(request.headers.get("Accept", ""))
         return web.Response(body=body, headers={"Content-Type": content_type, "Cache-Control": "no-store"})
 
     async def show_health(request: web.Request) -> web.Response:  # noqa: ARG001
+        await refresh()
         return web.json_response({"status": "ok", **health()}, headers={"Cache-Control": "no-store"})
 
     @web.middleware

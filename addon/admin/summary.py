@@ -79,13 +79,24 @@ class DomainCounts:
 
     def add(self, domain: str, answered: Answered) -> None:
         self.all.add(answered)
+        self._counts_of(domain).add(answered)
+
+    def merge(self, other: Self) -> None:
+        """Add the counts of another process."""
+        self.all += other.all
+        self.rest += other.rest
+        for domain, counts in other.domains.items():
+            summed = self._counts_of(domain)
+            summed += counts
+
+    def _counts_of(self, domain: str) -> RequestCounts:
         counts = self.domains.get(domain)
         if counts is None:
             if len(self.domains) >= 2 * DOMAINS_COUNTED:
                 kept, self.rest = self.busiest(DOMAINS_COUNTED)
                 self.domains = dict(kept)
             counts = self.domains[domain] = RequestCounts()
-        counts.add(answered)
+        return counts
 
     def busiest(self, n: int) -> tuple[list[tuple[str, RequestCounts]], RequestCounts]:
         """Return the n domains with the most requests, in descending order, and the sum of all others."""
@@ -111,6 +122,16 @@ class Summary:
         domain = _domain((rest if separator else answered.url).partition("/")[0])
         self._total.add(domain, answered)
         self._period.add(domain, answered)
+
+    def take(self) -> DomainCounts:
+        """Return the counts of the period, and begin the next one. For a process whose counts another one merges."""
+        taken, self._period = self._period, DomainCounts()
+        return taken
+
+    def merge(self, counts: DomainCounts) -> None:
+        """Add counts that another process has taken."""
+        self._total.merge(counts)
+        self._period.merge(counts)
 
     @property
     def is_idle(self) -> bool:

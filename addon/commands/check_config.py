@@ -54,6 +54,8 @@ def _format_settings(settings: Settings) -> Iterator[str]:
     for field in fields(settings):
         value = getattr(settings, field.name)
         text = _WHEN_NONE[field.name] if value is None else _format_setting(value)
+        if field.name == "workers":
+            text = str(value)
         if field.name == "mode" and value is not None:
             text = f"reverse:{text}"
         yield f"  {field.name:<16} {text}"

@@ -48,6 +48,8 @@ def proxy_options[F: Callable[..., Any]](command: F) -> F:
 
 @click.command("proxy")
 @proxy_options
+@click.option("--workers", metavar="N",
+              help="Processes that serve the address, with one store: 1 to 64 (default 1).")
 @click.option("--hub", "channel", metavar="URL",
               help="Take copies from a hub's channel, on a Redis server: rediss://USER:PASSWORD@HOST:PORT/DB.")
 @click.option("--subscribe", multiple=True, metavar="PATTERN",
@@ -70,9 +72,17 @@ def run(config_file: Path | None, options: Mapping[str, object], *, quiet: bool,
         raise InputError(f"{VARIABLE} needs --state or --store: another clock needs another store")
     clock = clock_from_environment(os.environ)
     watch = ConfigWatch(config_file, options)
+    if watch.config.settings.workers > 1 and is_hub:
+        raise InputError("a hub is one process: [proxy] workers must be 1")
     _log_plainly()
     if isinstance(clock, FastClock):
         click.echo(f"warning: {VARIABLE}: policy time runs {clock.factor:g} times faster than real time", err=True)
+    if watch.config.settings.workers > 1:
+        # mitmproxy is imported only here, so that `bestbefore proxy --help` does not import it.
+        from bestbefore.addon.workers.supervisor import supervise
+
+        supervise(watch, clock, log_requests=not quiet)
+        return
     with contextlib.suppress(asyncio.CancelledError):  # stopped before it listened
         asyncio.run(_run(watch, clock, quiet=quiet, is_hub=is_hub))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from bestbefore.addon.config import values
 from bestbefore.addon.config.problems import Problems
-from bestbefore.addon.config.settings import TRAFFIC_CLIENTS, Settings
+from bestbefore.addon.config.settings import MOST_WORKERS, TRAFFIC_CLIENTS, Settings
 from bestbefore.addon.config.values import Reader
 
 _SMALLEST_STORE_BYTES = 1 << 20
@@ -17,6 +17,7 @@ def _readers(folder: Path) -> Mapping[str, Reader[Any]]:
     """Return the reader of each key of [proxy]; relative paths are relative to `folder`."""
     return {
         "listen": values.address,
+        "workers": values.whole_number(1, MOST_WORKERS),
         "mode": values.mode,
         "state": values.path_from(folder),
         "store": values.store,

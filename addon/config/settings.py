@@ -9,6 +9,8 @@ from bestbefore.addon.rules import HostPattern
 from bestbefore.policies.units import DAY_S
 
 MIB = 1 << 20
+MOST_WORKERS = 64
+"""How many processes may serve one port."""
 
 type Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -54,6 +56,8 @@ class Settings:
     """The settings of [proxy]: each field is the key of the same name; the values are the defaults."""
 
     listen: Address = Address("127.0.0.1", 8080)
+    workers: int = 1
+    """How many processes serve the address."""
     mode: Server | None = None
     """The origin behind a reverse proxy; None: a forward proxy."""
     state: Path

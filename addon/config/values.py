@@ -31,6 +31,7 @@ _MAX_CA_BYTES = 4 << 20
 _CERTIFICATE = re.compile(r"-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]+-----END (?:TRUSTED )?CERTIFICATE-----")
 _SIZE = re.compile(r"([0-9]{1,16}) ?([A-Za-z]*)", re.ASCII)
 _FETCH_RATE = re.compile(rf"([0-9]{{1,9}}) ?/ ?({'|'.join(PERIODS_S)})", re.ASCII)
+_DIGITS = re.compile(r"[0-9]{1,9}", re.ASCII)
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _DATABASE = re.compile(r"/?[0-9]*", re.ASCII)
 _NETWORK = 'expected a network or an address, such as "192.0.2.0/24"'
@@ -77,6 +78,19 @@ def list_of[T](read_item: Reader[T]) -> Reader[tuple[T, ...]]:
             except ValueError as error:
                 raise ValueError(f"item {number}: {error}") from None
         return tuple(items)
+
+    return read
+
+
+def whole_number(least: int, most: int) -> Reader[int]:
+    """Return a parser of a whole number in a range; an option of the command line is its digits."""
+
+    def read(value: object) -> int:
+        if type(value) is int or (isinstance(value, str) and _DIGITS.fullmatch(value)):
+            number = int(value)
+            if least <= number <= most:
+                return number
+        raise ValueError(f"expected a whole number from {least} to {most}")
 
     return read
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from bestbefore.addon.config.load import Config, load_config
 from bestbefore.addon.config.problems import ConfigError
@@ -37,6 +37,21 @@ class Refused:
 
     message: str
     """One line for each error."""
+
+
+class ConfigSource(Protocol):
+    """The configuration in force, and what changes it."""
+
+    @property
+    def path(self) -> Path | None:
+        """The configuration file."""
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force."""
+
+    def poll(self) -> Reloaded | Refused | None:
+        """Return the result of a change, once; None if there is none."""
 
 
 class ConfigWatch:

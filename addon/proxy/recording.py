@@ -43,11 +43,15 @@ class Recording:
         """Adds to the traffic log; set when the service is started."""
         self._output: Output | None = None
 
-    def open_output(self, settings: Settings, *, log_requests: bool) -> None:
-        """Open the request log. Raises StartError."""
+    def open_output(self, settings: Settings, *, log_requests: bool, heading: bool = True) -> None:
+        """Open the request log; `heading`: on a terminal, under a heading. Raises StartError."""
         try:
             self._output = Output(
-                settings.log_format, settings.log_file, keep_query=settings.log_query, quiet=not log_requests
+                settings.log_format,
+                settings.log_file,
+                keep_query=settings.log_query,
+                quiet=not log_requests,
+                heading=heading,
             )
         except OSError as error:
             raise StartError(f"{settings.log_file}: the log cannot be opened: {error.strerror}") from None
@@ -117,9 +121,9 @@ class Recording:
                 self._output.say(self.summary.render(self._clock.now(), now))
             self.summary.start_period(now)
 
-    def close(self, *, had_clients: bool) -> None:
-        """Close the request log, after the last summary if clients could connect."""
+    def close(self, *, summary: bool) -> None:
+        """Close the request log, with `summary` after the last one."""
         if self._output is not None:
-            if had_clients:
+            if summary:
                 self._output.say(self.summary.render(self._clock.now(), self._clock.monotonic()))
             self._output.close()

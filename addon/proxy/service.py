@@ -15,7 +15,7 @@ from bestbefore.addon.admin.server import AdminServer
 from bestbefore.addon.clock import Clock, FastClock, clock_from_environment
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.config.settings import DEFAULT_ADMIN, Address, Settings
-from bestbefore.addon.config.watch import ConfigWatch, Refused
+from bestbefore.addon.config.watch import ConfigSource, ConfigWatch, Refused
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access.descriptors import raised_limit
 from bestbefore.addon.proxy.access.passthrough_cleanup import REMOVED_FILE, PassthroughCleanup
@@ -30,6 +30,7 @@ from bestbefore.addon.proxy.mitm.lingering import Lingering
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.pages.ca_bundle import write_ca_bundle
+from bestbefore.addon.proxy.place import WorkerPlace
 from bestbefore.addon.proxy.recording import Recording
 from bestbefore.addon.proxy.signals.signals import Signals
 from bestbefore.addon.proxy.state import WorkerState
@@ -60,14 +61,16 @@ class Service:
 
     def __init__(
         self,
-        watch: ConfigWatch,
+        watch: ConfigSource,
         clock: Clock,
         *,
         log_requests: bool = False,
         uses_hooks: bool = False,
         companion: Callable[["Service"], Companion] = lambda _service: Companion(),
+        place: WorkerPlace = WorkerPlace(),  # noqa: B008 - it is immutable
     ) -> None:
         self.clock = clock
+        self.place = place
         self.ready = False
         self.uses_hooks = uses_hooks
         """Whether mitmproxy has other addons, so that each exchange must pass through their hooks as a flow."""
@@ -84,11 +87,15 @@ class Service:
         self._closing = AsyncExitStack()
         self._companion = companion(self)
         self.lingering = Lingering()
-        self.state = WorkerState.of(self.settings, raised_limit(), clock.monotonic, self.metrics.refused)
+        self.state = WorkerState.of(self.settings, raised_limit(), clock.monotonic, self.metrics.refused, place.workers)
         self.gate, self.admission = self.state.gate, self.state.admission
         self.interception = Interception(self.state.refusals, self.metrics, clock)
         self._tunnel_listing = TunnelListing(
-            self.settings.state, self.state.refusals, clock, self.metrics.tunnels_lifted.labels("command").inc
+            self.settings.state,
+            self.state.refusals,
+            clock,
+            self.metrics.tunnels_lifted.labels("command").inc,
+            place.number,
         )
 
     @classmethod
@@ -117,6 +124,8 @@ class Service:
     @property
     def admin_url(self) -> str | None:
         """The URL of the metrics, once started."""
+        if self.place.admin is not None:
+            return f"http://{self.place.admin}"
         return None if self._admin is None else self._admin.url
 
     # Start and stop.
@@ -154,6 +163,9 @@ class Service:
             hot_max=settings.hot_max,
             keep_s=settings.keep,
             forgotten=self._forget,
+            supervised_socket=self.place.socket,
+            processes=self.place.workers,
+            sweeps=self.place.is_first,
         )
         self._closing.push_async_callback(self.store.close)
         self._tunnel_listing.poll()
@@ -161,7 +173,7 @@ class Service:
         self._closing.push_async_callback(self._traffic.close)
         self._passthrough_cleanup = PassthroughCleanup(settings.state / REMOVED_FILE, self.store, settings.store)
         self._closing.push_async_callback(self._passthrough_cleanup.close)
-        self._passthrough_cleanup.reconfigured(settings.passthrough)
+        self._clean_up()
         verify, ca_file = trust(stock=self.uses_hooks)
         self.origin = Origin(
             self.clock,
@@ -212,20 +224,22 @@ class Service:
         )
         self._closing.push_async_callback(self._companion.close)
         await self._companion.start()
-        if settings.admin is not None:
+        if settings.admin is not None and not self.place.has_supervisor:
             self._admin = await AdminServer.start(
                 settings.admin.host,
                 settings.admin.port,
                 self.metrics,
-                self._health,
+                self.health,
                 next_free=settings.admin == DEFAULT_ADMIN,
             )
             self._closing.push_async_callback(self._admin.close)
         if not self.uses_hooks:
-            self.recording.open_output(settings, log_requests=self._log_requests)
+            self.recording.open_output(settings, log_requests=self._log_requests, heading=self.place.is_first)
+        if not self.place.has_supervisor:  # which writes that of all workers
+            summaries = asyncio.create_task(self.recording.log_summaries())
+            self._closing.push_async_callback(_cancelled, summaries)
         for work in (
             self._reload(),
-            self.recording.log_summaries(),
             self.signals.keep(),
             release_free_regularly(lambda: admission.exchanges == 0),
         ):
@@ -241,7 +255,8 @@ class Service:
         self.admission.shortage.watch(asyncio.get_running_loop())
         ca_file = authority / CA_FILE
         bundle = write_ca_bundle(self.settings.state, ca_file.read_bytes())
-        self.gate.own_ports = frozenset({port} if self._admin is None else {port, self._admin.port})
+        admin = self._admin or self.place.admin
+        self.gate.own_ports = frozenset({port} if admin is None else {port, admin.port})
         own = pages.PageContents.of(f"http://{Address(host, port)}", ca_file, bundle)
         self.origin.answer_for(pages.HOST, lambda request, now_s: pages.respond(own, request, now_s))
         return bundle
@@ -256,16 +271,17 @@ class Service:
         """Write pending data, and close everything. Also valid after a failed start."""
         self.ready = False
         await self._closing.aclose()
-        self.recording.close(had_clients=bool(self.gate.own_ports))
+        self.recording.close(summary=bool(self.gate.own_ports) and not self.place.has_supervisor)
 
     async def _reload(self) -> None:
         while True:
             await asyncio.sleep(RELOAD_EVERY_S)
             self.admission.shortage.log_counts()
             self._tunnel_listing.poll()
-            self._poll_config()
+            self.poll_config()
 
-    def _poll_config(self) -> None:
+    def poll_config(self) -> None:
+        """Apply a configuration that has changed."""
         outcome = self._watch.poll()
         if isinstance(outcome, Refused):
             self.metrics.reload_failures.inc()
@@ -273,10 +289,14 @@ class Service:
         elif outcome is not None:
             self._reconfigure(outcome.need_restart)
 
+    def _clean_up(self) -> None:
+        if self.place.is_first:
+            self._passthrough_cleanup.reconfigured(self.settings.passthrough)
+
     def reopen(self) -> None:
         """Open the log file again, after it was renamed, and look for a changed configuration."""
         self.recording.reopen()
-        self._poll_config()
+        self.poll_config()
 
     def _reconfigure(self, need_restart: tuple[str, ...]) -> None:
         settings = self.settings
@@ -291,7 +311,7 @@ class Service:
             offline=settings.offline,
         )
         self.exchanges.reconfigured(self._watch.config.rules, site)
-        self._passthrough_cleanup.reconfigured(settings.passthrough)
+        self._clean_up()
         self._companion.reconfigured()
         logger.info("the configuration has changed")
         if need_restart:
@@ -327,7 +347,8 @@ class Service:
         for url in urls:
             self.store.drop(url)
 
-    def _health(self) -> dict[str, object]:
+    def health(self) -> dict[str, object]:
+        """Return the JSON object for /healthz."""
         connections = "too many" if self.admission.shortage.is_recent else "ok"
         return {**self.store.health(), "connections": connections}
 

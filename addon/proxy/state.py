@@ -1,7 +1,6 @@
 """The state outside the store by which a worker decides for its clients, created in one place.
 
-docs/state.md gives the scope of each part. Where several workers serve one port, the parts that they share are replaced
-here, and nowhere else.
+docs/state.md gives the scope of each part. Several workers of one port have one each.
 """
 
 from collections.abc import Callable
@@ -36,18 +35,24 @@ class WorkerState:
 
     @classmethod
     def of(
-        cls, settings: Settings, descriptors: int, monotonic: Callable[[], float], count: Callable[[str], None]
+        cls,
+        settings: Settings,
+        descriptors: int,
+        monotonic: Callable[[], float],
+        count: Callable[[str], None],
+        workers: int = 1,
     ) -> Self:
         """Create the state of one worker. Raises the errors of `Gate`.
 
         `descriptors`: how many file descriptors the process may open. `count` is called for each refused request or
-        connection.
+        connection. `workers`: how many processes share the bound on content in flight.
         """
-        admission = Admission(descriptors, settings.in_flight_max, monotonic, count)
+        in_flight_max = Budget.divided(settings.in_flight_max, workers)
+        admission = Admission(descriptors, in_flight_max, monotonic, count)
         return cls(
             gate=Gate(settings),
             admission=admission,
-            budget=Budget(settings.in_flight_max, settings.state / "bodies", admission.descriptors),
+            budget=Budget(in_flight_max, settings.state / "bodies", admission.descriptors),
             flights=Flights(),
             hit_for_miss=HitForMiss(),
             new_objects=NewObjects(),

@@ -34,6 +34,9 @@ async def open_store(
     join: bool = False,
     patience_s: float = PATIENCE_S,
     forgotten: Callable[[Tombstone], None] = lambda _: None,
+    supervised_socket: Path | None = None,
+    processes: int = 1,
+    sweeps: bool = True,
 ) -> Store:
     """Open the store: `embedded` (in `state`), or the URL of a Redis, which may be down.
 
@@ -41,8 +44,9 @@ async def open_store(
     clock; a store marked with another is refused. `store_max`, bytes: the maxmemory of an embedded server; of a user's
     Redis, how much this store may take (None: no bound). `files_max`, bytes: how much the files of an embedded store
     may take (None: no bound). `join`: use the server of a proxy that runs on `state`.
-    `patience_s`: how long the server may take to answer. `forgotten`: see `Store`. Must be called in the main thread,
-    with which the embedded server ends.
+    `patience_s`: how long the server may take to answer. `forgotten`: see `Store`. `supervised_socket`: that of
+    the embedded server that a supervisor runs on `state` for several processes (`processes`), of which one `sweeps`.
+    Must be called in the main thread, with which the embedded server ends.
 
     Raises StoreInputError (a wrong URL, a refused password, no Redis, another kind of store) and StoreUnusableError
     (the state directory is not writable or in use, or the server does not start).
@@ -54,12 +58,15 @@ async def open_store(
                 raise ValueError("an embedded store needs a state directory")
             held = StateDir(state)
             opened.callback(held.close)
-            wait_s = COMMAND_START_S if join else START_S
-            server = await _our_server(held, clock, store_max or default_store_max(), wait_s)
-            if server is not None:
-                opened.push_async_callback(server.stop)
-            joined, files = server is None, BodyFiles(held.bodies, files_max)
-            socket = await _socket_of_another(held, join=join) if server is None else server.socket
+            socket = supervised_socket
+            if socket is None:
+                wait_s = COMMAND_START_S if join else START_S
+                server = await _our_server(held, clock, store_max or default_store_max(), wait_s)
+                if server is not None:
+                    opened.push_async_callback(server.stop)
+                joined = server is None
+                socket = await _socket_of_another(held, join=join) if server is None else server.socket
+            files = BodyFiles(held.bodies, files_max, processes)
             connection = Connection(socket=socket, name=proxy, patience_s=patience_s)
         else:
             connection = Connection(where, name=proxy, patience_s=patience_s)
@@ -74,9 +81,17 @@ async def open_store(
             store_max=store_max if where != "embedded" else None,
             forgotten=forgotten,
         )
-        await store.open(sweep=not joined)
+        await store.open(sweep=sweeps and not joined)
         backend.closing = opened.pop_all()
     return store
+
+
+async def start_server(state: StateDir, clock: Clock, store_max: int | None) -> EmbeddedServer:
+    """Start the embedded server for several processes. Raises StoreUnusableError."""
+    server = await _our_server(state, clock, store_max or default_store_max(), START_S)
+    if server is None:
+        raise _in_use(state)
+    return server
 
 
 async def _our_server(state: StateDir, clock: Clock, max_bytes: int, wait_s: float) -> EmbeddedServer | None:
@@ -93,4 +108,10 @@ async def _socket_of_another(state: StateDir, *, join: bool) -> Path:
     socket = state.socket()
     if join and socket is not None and await answers(socket):
         return socket
-    raise StoreUnusableError(f"state directory {state.path} is in use by another bestbefore (process {state.holder()})")
+    raise _in_use(state)
+
+
+def _in_use(state: StateDir) -> StoreUnusableError:
+    return StoreUnusableError(
+        f"state directory {state.path} is in use by another bestbefore (process {state.holder()})"
+    )

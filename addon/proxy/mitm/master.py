@@ -7,9 +7,10 @@ import asyncio
 import errno
 import logging
 import os
+import socket
 import ssl
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mitmproxy import ctx, options
@@ -17,6 +18,7 @@ from mitmproxy import ctx, options
 from bestbefore.addon.admin.units import span
 from bestbefore.addon.config.proxy_section import default_state
 from bestbefore.addon.config.settings import Address, Settings
+from bestbefore.addon.proxy.inherited_sockets import accept_from
 from bestbefore.addon.proxy.lean_mitmproxy import Master, core, disable_h2c, next_layer, proxyserver, tlsconfig
 from bestbefore.addon.proxy.mitm.hooks import BestBefore
 from bestbefore.addon.proxy.mitm.wire import internals
@@ -56,7 +58,7 @@ class ErrorCheck:
         for server in ctx.master.addons.get("proxyserver").servers:
             if isinstance(server.last_exception, OSError):
                 address = Address(ctx.options.listen_host, ctx.options.listen_port)
-                raise StartError(f"cannot listen on {address}: {_reason(server.last_exception)}")
+                raise StartError(listening_error(address, server.last_exception))
         if self._errors.messages:
             raise StartError(self._errors.messages[0].partition("\n")[0])
 
@@ -64,6 +66,11 @@ class ErrorCheck:
         """mitmproxy's method, called when the start is over."""
         self._logger.propagate = True
         self._logger.removeHandler(self._errors)
+
+
+def listening_error(address: Address, error: OSError) -> str:
+    """Return the message for an address on which the proxy cannot listen."""
+    return f"cannot listen on {address}: {_reason(error)}"
 
 
 def _reason(error: OSError) -> str:
@@ -74,12 +81,15 @@ def _reason(error: OSError) -> str:
     return os.strerror(error.errno) if error.errno and known else str(error.__cause__ or error)
 
 
-def make_master(service: Service, greet: Callable[[str], None]) -> Master:
+def make_master(service: Service, greet: Callable[[str], None], sockets: Sequence[socket.socket] = ()) -> Master:
     """Return a master for a service that has been started. Must be called in the event loop that will run the master.
 
-    `greet` is called with a text for the user once the proxy listens.
+    `greet` is called with a text for the user once the proxy listens. `sockets` already listen; if there are none, the
+    master listens on the address of the settings.
     """
     settings = service.settings
+    if sockets:
+        accept_from(sockets)
     if not internals.is_known():
         logger.warning(internals.UNKNOWN)
     made = Master(options.Options(confdir=str(settings.state), listen_host=settings.listen.host))
@@ -108,10 +118,16 @@ def make_master(service: Service, greet: Callable[[str], None]) -> Master:
     return made
 
 
+async def accept_no_more(master: Master) -> None:
+    """Accept no further connections."""
+    for server in master.addons.get("proxyserver").servers:
+        if server.is_running:
+            await server.stop()
+
+
 async def end(master: Master, service: Service) -> None:
     """Accept no further connections, answer the requests in progress, and stop the master."""
-    for server in master.addons.get("proxyserver").servers:
-        await server.stop()
+    await accept_no_more(master)
     await service.drain()
     master.shutdown()
 

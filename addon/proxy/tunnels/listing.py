@@ -18,7 +18,8 @@ from bestbefore.addon.rules import HostPattern
 logger = logging.getLogger(__name__)
 
 LIST_FILE = "tunnels.json"
-LIFT_FILE = "tunnels.lift"
+LIST_FILES = "tunnels*.json"
+"""One for each worker, the first of which has `LIST_FILE`. Each takes its requests to lift from a file of its own."""
 _MAX_LIFT_BYTES = 1 << 20
 
 
@@ -39,9 +40,11 @@ class Tunnelled:
 class TunnelListing:
     """Keeps the list up to date, and lifts what is asked for."""
 
-    def __init__(self, state: Path, refusals: Refusals, clock: Clock, lifted: Callable[[int], object]) -> None:
-        """`lifted` is called with the number of tunnels that a request has lifted."""
-        self._state = state
+    def __init__(
+        self, state: Path, refusals: Refusals, clock: Clock, lifted: Callable[[int], object], worker: int = 1
+    ) -> None:
+        """`lifted` is called with the number of tunnels that a request has lifted. `worker`: its number."""
+        self._path = state / (LIST_FILE if worker == 1 else f"tunnels-{worker}.json")
         self._refusals = refusals
         self._clock = clock
         self._lifted = lifted
@@ -62,7 +65,7 @@ class TunnelListing:
             Tunnelled(*one.client, one.host, one.since_s + offset_s, one.until_s + offset_s, one.reason)
             for one in self._refusals.current(monotonic_s)
         ]
-        path = self._state / LIST_FILE
+        path = self._path
         try:
             _write(path.with_suffix(".part"), "".join(json.dumps(asdict(row)) + "\n" for row in rows), os.O_TRUNC)
             path.with_suffix(".part").replace(path)
@@ -70,7 +73,7 @@ class TunnelListing:
             logger.warning("%s cannot be written: %s", path, error.strerror)
 
     def _requests(self) -> Sequence[tuple[HostPattern, str | None]]:
-        path = self._state / LIFT_FILE
+        path = _lift_file(self._path)
         taken = path.with_suffix(".taken")
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
             path.rename(taken)
@@ -84,16 +87,29 @@ class TunnelListing:
 
 def read_list(state: Path, now_s: float) -> list[Tunnelled]:
     """Return what the proxy of a state folder tunnels. Raises FileNotFoundError if no proxy has run with it."""
-    lines = (state / LIST_FILE).read_text("utf-8").splitlines()
-    rows = [Tunnelled(**json.loads(line)) for line in lines]
+    paths = sorted(state.glob(LIST_FILES))
+    if not paths:
+        raise FileNotFoundError
+    rows = [Tunnelled(**json.loads(line)) for path in paths for line in path.read_text("utf-8").splitlines()]
     return [row for row in rows if row.until_s > now_s]
 
 
-def request_lift(state: Path, pattern: HostPattern, address: str | None) -> Path:
-    """Ask the proxy of a state folder to lift tunnels; return the file that is gone once it has."""
-    path = state / LIFT_FILE
-    _write(path, json.dumps({"host": pattern.text, "client": address}) + "\n", os.O_APPEND)
-    return path
+def remove_lists(state: Path) -> None:
+    """Remove the lists of an earlier run, which may have had more processes."""
+    for path in state.glob(LIST_FILES):
+        path.unlink(missing_ok=True)
+
+
+def request_lift(state: Path, pattern: HostPattern, address: str | None) -> list[Path]:
+    """Ask the processes of a state folder to lift tunnels; return the files that are gone once they have."""
+    paths = [_lift_file(path) for path in sorted(state.glob(LIST_FILES))]
+    for path in paths:
+        _write(path, json.dumps({"host": pattern.text, "client": address}) + "\n", os.O_APPEND)
+    return paths
+
+
+def _lift_file(path: Path) -> Path:
+    return path.with_suffix(".lift")
 
 
 def _write(path: Path, text: str, flag: int) -> None:

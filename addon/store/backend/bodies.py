@@ -23,6 +23,9 @@ STREAM_FROM_BYTES = 1024 * 1024
 RESERVE_BYTES = 64 * 1024 * 1024
 """The disk space reserved for histories: bodies are not written when less is free."""
 
+PENDING_S = 3600.0
+"""For how long after its last use a file is kept to which nothing refers, if several processes write files."""
+
 FREED_PART = 10
 """When the files take more than they may, the least recently used are removed until a tenth of the bound is free."""
 
@@ -62,8 +65,9 @@ class BodyFiles:
     same content counts as gone then.
     """
 
-    def __init__(self, folder: Path, max_bytes: int | None = None) -> None:
-        """`max_bytes`: how much the files may take; None: no bound."""
+    def __init__(self, folder: Path, max_bytes: int | None = None, processes: int = 1) -> None:
+        """`max_bytes`: how much the files may take; None: no bound. `processes`: how many write to the folder."""
+        self._processes = processes
         self._folder = folder
         self._max_bytes = max_bytes
         self._used_bytes: int | None = None
@@ -113,7 +117,7 @@ class BodyFiles:
             raise OSError(errno.EINVAL, f"{size} bytes are more than all files may take")
         if self._used_bytes is None or self._used_bytes + size > self._max_bytes:
             self._used_bytes = self._removed_until(self._max_bytes - size)
-        self._used_bytes += size
+        self._used_bytes += size * self._processes  # as if the others wrote as much until the next listing
 
     def _removed_until(self, room: int) -> int:
         """Remove the least recently used files if all take more than `room` bytes; return how much the others take."""
@@ -206,6 +210,8 @@ class BodyFiles:
         Files written since the last sweep are kept until the next one.
         """
         recent, self._recent = self._recent, set()
+        if self._processes > 1:
+            recent |= self._changed_lately(found)
         freed = 0
         for path in found:
             if path.name not in referred_to and path.name not in recent:
@@ -217,6 +223,13 @@ class BodyFiles:
                 freed += size
         self._used_bytes = None
         return freed
+
+
+    def _changed_lately(self, found: Collection[Path]) -> set[str]:
+        """Return the names of files that another process may have written for a copy that is still pending there."""
+        with tempfile.TemporaryFile(dir=self._folder) as file:
+            now_s = os.fstat(file.fileno()).st_mtime
+        return {path.name for path, state in _states(found) if state.st_mtime > now_s - PENDING_S}
 
 
 def _states(paths: Iterable[Path]) -> Iterator[tuple[Path, os.stat_result]]:

@@ -132,3 +132,19 @@ def test_domains_with_as_many_requests_are_in_alphabetical_order() -> None:
     for domain in ("b.test", "c.test", "a.test", "c.test"):
         counts.add(domain, HIT)
     assert [domain for domain, _ in counts.busiest(3)[0]] == ["c.test", "a.test", "b.test"]
+
+
+def test_counts_that_another_process_has_taken_are_merged_once() -> None:
+    one, other, both = Summary(0.0), Summary(0.0), Summary(0.0)
+    one.add(MISS)
+    other.add(HIT)
+    other.add(replace(HIT, url="http://example.net/"))
+    for summary in (one, other, one, other):
+        both.merge(summary.take())
+    assert rows(both.render(NOW_S, 600.0)) == [
+        ("since the start, 10m ago", ["3", "2", "0", "0", "0", "4kB", "0", "0"]),
+        ("  example.org", ["2", "1", "0", "0", "0", "2kB", "0", "0"]),
+        ("  example.net", ["1", "1", "0", "0", "0", "2kB", "0", "0"]),
+    ]
+    assert not both.is_idle
+    assert one.is_idle

@@ -9,7 +9,7 @@ import pytest
 
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.commands import tunnels
-from bestbefore.addon.proxy.tunnels.listing import LIFT_FILE, TunnelListing
+from bestbefore.addon.proxy.tunnels.listing import TunnelListing
 from bestbefore.addon.proxy.tunnels.refusals import ClientKey, Refusals
 
 type Run = Callable[..., tuple[int, str, str]]
@@ -41,14 +41,14 @@ def test_what_cannot_be_done_is_one_line(bestbefore: Run, tmp_path: Path, monkey
     TunnelListing(tmp_path, Refusals(), ManualClock(0.0), lambda _count: None).poll()
     status, _, err = bestbefore("tunnels", "--state", tmp_path, "--lift", "a", "--client", "192.0.2.1")
     assert (status, err) == (1, "bestbefore: no proxy runs with this state folder\n")
-    assert not (tmp_path / LIFT_FILE).exists()
+    assert not (tmp_path / "tunnels.lift").exists()
     assert bestbefore("tunnels", "--state", tmp_path, "--lift", "a b")[0] == 2
     assert bestbefore("tunnels", "--client", "192.0.2.1")[0] == 2
 
 
 @pytest.mark.parametrize("late_s", [0.0, 0.05])
 def test_a_running_proxy_has_time_to_take_the_request(tmp_path: Path, late_s: float) -> None:
-    request = tmp_path / LIFT_FILE
+    request = tmp_path / "tunnels.lift"
     request.touch()
     threading.Timer(late_s, request.unlink).start()
-    assert tunnels._is_taken(request)
+    assert tunnels._are_taken([request])

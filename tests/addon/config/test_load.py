@@ -84,6 +84,7 @@ def test_every_setting_can_be_read_from_the_file(load: Load, tmp_path: Path) -> 
     toml = """
 [proxy]
 listen = "[::]:3128"
+workers = 4
 mode = "reverse:https://origin.example"
 state = "state"
 store = "redis://localhost:6379/1"

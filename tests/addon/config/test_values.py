@@ -34,6 +34,14 @@ def test_a_size_below_its_minimum_is_refused() -> None:
         values.size_bytes(1 << 20)("1023KiB")
 
 
+def test_a_whole_number_is_one_in_the_file_or_the_digits_of_an_option() -> None:
+    read = values.whole_number(1, 64)
+    assert [read(value) for value in (1, 64, "8")] == [1, 64, 8]
+    for wrong in (0, 65, "65", "-1", "1.0", 1.0, True, "٣", "9" * 30, None):
+        with pytest.raises(ValueError, match="expected a whole number from 1 to 64"):
+            read(wrong)
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [

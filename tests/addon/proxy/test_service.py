@@ -183,10 +183,10 @@ async def test_without_clients_there_is_nothing_to_print_at_the_end(tmp_path: Pa
 
 
 async def test_a_refusal_at_a_limit_is_seen_in_the_health_for_a_while(running: Running) -> None:
-    assert running.service._health()["connections"] == "ok"
+    assert running.service.health()["connections"] == "ok"
     running.service.admission.shortage.refused("connections")
-    assert running.service._health()["connections"] == "too many"
-    assert running.service._health()["store"] == "ok"
+    assert running.service.health()["connections"] == "too many"
+    assert running.service.health()["store"] == "ok"
 
 
 async def test_what_may_belong_to_other_requests_is_dropped_and_counted(

@@ -63,8 +63,10 @@ def test_what_is_made_for_a_worker_has_that_scope() -> None:
     assert {scopes().get(name) for name in made} == {"worker"}
 
 
-def test_workers_share_nothing_yet(tmp_path: Path) -> None:
+def test_workers_share_only_the_bound_on_content_in_flight(tmp_path: Path) -> None:
     settings = Settings(state=tmp_path)
     one, other = (WorkerState.of(settings, 1024, RealClock().monotonic, lambda _: None) for _ in range(2))
     assert all(getattr(one, name) is not getattr(other, name) for name in WorkerState.__slots__)
     assert one.budget.memory_bytes == settings.in_flight_max
+    divided = WorkerState.of(settings, 1024, RealClock().monotonic, lambda _: None, workers=4)
+    assert divided.budget.memory_bytes == settings.in_flight_max // 4

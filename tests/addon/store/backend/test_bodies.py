@@ -202,3 +202,19 @@ def test_a_streamed_file_is_checked_once_although_its_use_is_noted(tmp_path, mon
     assert path_of(tmp_path, LARGE).stat().st_mtime > 1
     monkeypatch.setattr(bodies, "new_digest", None)
     assert files.read(ref(LARGE)).body is not None
+
+
+def test_of_several_processes_none_removes_what_another_has_just_written(tmp_path):
+    one, other = (BodyFiles(tmp_path, processes=2) for _ in range(2))
+    one.write(ref(b"x"), b"x")
+    assert other.sweep(other.list(), set()) == 0
+    os.utime(path_of(tmp_path, b"x"), (0, 0))
+    assert other.sweep(other.list(), set()) == 1
+
+
+def test_several_processes_keep_one_bound_together(tmp_path):
+    processes = [BodyFiles(tmp_path, 4000, 2) for _ in range(2)]
+    for n in range(12):
+        content = bytes([n]) * 500
+        processes[n % 2].write(ref(content), content)
+    assert sum(path.stat().st_size for path in processes[0].list()) <= 4000

@@ -1,0 +1,1 @@
+"""Several processes that serve one address, and the one that supervises them."""

@@ -1,0 +1,231 @@
+"""The supervisor of several workers: it owns their address, the embedded store, the admin address and the signals."""
+
+import asyncio
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
+
+import click
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
+from bestbefore.addon.admin.metrics import exposition_of
+from bestbefore.addon.admin.output import text_stream
+from bestbefore.addon.admin.server import AdminAddressError, AdminServer
+from bestbefore.addon.admin.summary import Summary
+from bestbefore.addon.admin.writer import Writer
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.config.settings import DEFAULT_ADMIN, Address, Settings
+from bestbefore.addon.config.watch import ConfigWatch, Reloaded
+from bestbefore.addon.errors import InputError
+from bestbefore.addon.proxy.inherited_sockets import bound_sockets
+from bestbefore.addon.proxy.mitm.master import listening_error
+from bestbefore.addon.proxy.place import WorkerPlace
+from bestbefore.addon.proxy.recording import SUMMARY_EVERY_S
+from bestbefore.addon.proxy.service import RELOAD_EVERY_S
+from bestbefore.addon.proxy.start_error import StartError
+from bestbefore.addon.proxy.tunnels.listing import remove_lists
+from bestbefore.addon.store.backend.interface import StoreUnusableError
+from bestbefore.addon.store.opening import start_server
+from bestbefore.addon.store.server.statedir import StateDir
+from bestbefore.addon.workers.forker import Forker
+from bestbefore.addon.workers.merging import merged, merged_health
+from bestbefore.addon.workers.messages import Begin, Drain, Failed, Message, Reconfigure, Reopen, Stop
+from bestbefore.addon.workers.supervised import Supervised
+from bestbefore.addon.workers.worker import work
+
+REPORT_S = 1.0
+"""For how long the metrics of a worker that does not answer are waited for."""
+STOP_S = 20.0
+"""After which workers that do not end are killed; they wait 5 s for requests in progress and 5 s for the store."""
+
+
+def supervise(watch: ConfigWatch, clock: Clock, *, log_requests: bool) -> None:
+    """Run the workers of a proxy until SIGINT or SIGTERM. Must be called before any thread is started."""
+    settings = watch.config.settings
+    try:
+        sockets = bound_sockets(settings.listen.host, settings.listen.port)
+    except OSError as error:
+        raise click.ClickException(listening_error(settings.listen, error)) from None
+    forker = Forker(lambda end: work(end, sockets))
+    try:
+        asyncio.run(_Supervisor(watch, clock, forker, sockets, log_requests=log_requests).run())
+    finally:
+        forker.close()
+
+
+class _Supervisor(Collector):
+    def __init__(
+        self, watch: ConfigWatch, clock: Clock, forker: Forker, sockets: list[socket.socket], *, log_requests: bool
+    ) -> None:
+        self._watch = watch
+        self._clock = clock
+        self._forker = forker
+        self._sockets = sockets
+        self._log_requests = log_requests
+        self._workers: list[Supervised] = []
+        self._summary = Summary(clock.monotonic())
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(self)
+        self._stopping = asyncio.Event()
+        self._place = WorkerPlace(workers=self._settings.workers)
+
+    @property
+    def _settings(self) -> Settings:
+        return self._watch.config.settings
+
+    async def run(self) -> None:
+        """Run until a signal. Raises ClickException."""
+        settings = self._settings
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._stop, Stop())
+        loop.add_signal_handler(signal.SIGTERM, self._terminate)
+        without_terminal = settings.log_file is not None or not sys.stdout.isatty()
+        loop.add_signal_handler(signal.SIGHUP, self._hang_up if without_terminal else self._terminate)
+        try:
+            async with AsyncExitStack() as closing:
+                await self._start(closing)
+        except (StartError, StoreUnusableError, AdminAddressError) as error:
+            raise click.ClickException(str(error)) from None
+
+    async def _start(self, closing: AsyncExitStack) -> None:
+        settings = self._settings
+        store_socket = None
+        if settings.store == "embedded":
+            state = StateDir(settings.state)
+            closing.callback(state.close)
+            server = await start_server(state, self._clock, settings.store_max)
+            closing.push_async_callback(server.stop)
+            store_socket = server.socket
+        admin = None
+        if settings.admin is not None:
+            admin = await AdminServer.start(
+                settings.admin.host, settings.admin.port, self, self._health,
+                next_free=settings.admin == DEFAULT_ADMIN, refresh=self._refresh,
+            )  # fmt: skip
+            closing.push_async_callback(admin.close)
+        self._place = WorkerPlace(
+            workers=settings.workers,
+            socket=store_socket,
+            admin=None if admin is None else Address(admin.host, admin.port),
+        )
+        remove_lists(settings.state)
+        texts = Writer(text_stream(settings.log_format, settings.log_file))
+        closing.callback(texts.close)
+        try:
+            # The first one creates the certificate authority and the identity of the proxy.
+            greeting = await self._started(1)
+            if not self._stopping.is_set():
+                await asyncio.gather(*(self._started(number) for number in range(2, settings.workers + 1)))
+            if greeting and not self._stopping.is_set():
+                texts.write(greeting)
+                await self._watch_over(texts)
+        finally:
+            await self._end()
+        if greeting:
+            texts.write(self._summary.render(self._clock.now(), self._clock.monotonic()))
+
+    async def _started(self, number: int) -> str:
+        """Start a worker; return its greeting, empty if it was stopped before. Raises StartError, InputError."""
+        worker = Supervised(number, self._clock, self._forker.fork, self._begin, self._summary.merge)
+        self._workers.append(worker)
+        outcome = await worker.greeting
+        if not isinstance(outcome, Failed):
+            return outcome
+        if self._stopping.is_set():
+            return ""
+        raise InputError(outcome.message) if outcome.is_input else StartError(outcome.message)
+
+    def _begin(self, number: int) -> Begin:
+        place = replace(self._place, number=number)
+        return Begin(place, self._watch.config, self._watch.path, self._clock, self._log_requests)
+
+    async def _watch_over(self, texts: Writer) -> None:
+        """Look for a changed configuration and collect reports each second, until a signal to stop."""
+        summary_s = self._clock.monotonic() + SUMMARY_EVERY_S
+        while not self._stopping.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), RELOAD_EVERY_S)
+            self._poll_config()
+            await self._refresh()
+            now_s = self._clock.monotonic()
+            if now_s >= summary_s:
+                if not self._summary.is_idle:
+                    texts.write(self._summary.render(self._clock.now(), now_s))
+                self._summary.start_period(now_s)
+                summary_s = now_s + SUMMARY_EVERY_S
+
+    # Signals
+
+    def _stop(self, message: Message) -> None:
+        self._stopping.set()
+        for worker in self._workers:
+            worker.stop(message)
+
+    def _terminate(self) -> None:
+        self._stop(Stop() if self._stopping.is_set() else Drain())
+
+    def _hang_up(self) -> None:
+        for worker in self._workers:
+            worker.send(Reopen())
+        self._poll_config()
+
+    async def _end(self) -> None:
+        """Wait until all workers have ended."""
+        if not self._stopping.is_set():
+            self._stop(Stop())
+        if not self._workers:
+            return
+        ending = asyncio.gather(*(worker.wait() for worker in self._workers))
+        closed = asyncio.gather(*(worker.closed.wait() for worker in self._workers))
+        await asyncio.wait([closed], timeout=STOP_S)
+        for one in self._sockets:
+            with suppress(OSError):  # further connections are refused; closing would not do, as the forker has it too
+                one.shutdown(socket.SHUT_RDWR)
+        await asyncio.wait([ending], timeout=STOP_S)
+        for worker in self._workers:
+            worker.kill()
+        await ending
+
+    # Configuration
+
+    def _poll_config(self) -> None:
+        outcome = self._watch.poll()
+        if outcome is None:
+            return
+        first, *others = self._workers
+        first.send(Reconfigure(outcome))  # which also logs it
+        if isinstance(outcome, Reloaded):
+            for worker in others:
+                worker.send(Reconfigure(Reloaded(outcome.config, ())))
+
+    # What the admin address says
+
+    async def _refresh(self) -> None:
+        await asyncio.wait([asyncio.create_task(worker.refresh()) for worker in self._workers], timeout=REPORT_S)
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics of all workers together."""
+        restarts = sum(worker.restarts for worker in self._workers)
+        for family in merged([metrics for worker in self._workers for metrics in worker.metrics]):
+            if family.name == "bestbefore_worker_restarts":
+                family.samples = [
+                    one._replace(value=float(restarts)) if one.name.endswith("_total") else one
+                    for one in family.samples
+                ]
+            yield family
+
+    def exposition(self, accept: str) -> tuple[bytes, str]:
+        """Return the metrics in the format that an Accept field asks for, and its media type."""
+        return exposition_of(self._registry, accept)
+
+    def _health(self) -> dict[str, object]:
+        running = [worker.health for worker in self._workers if worker.is_running]
+        health = merged_health(running)
+        if not running:
+            health["status"] = "degraded"
+        return {**health, "workers": f"{len(running)} of {len(self._workers)}"}

@@ -1,0 +1,25 @@
+"""Sockets from which several processes accept."""
+
+import socket
+
+import pytest
+
+from bestbefore.addon.proxy.inherited_sockets import bound_sockets
+
+
+def test_the_port_that_the_system_chooses_is_one_for_all_addresses() -> None:
+    sockets = bound_sockets("localhost", 0)
+    try:
+        assert len({one.getsockname()[1] for one in sockets}) == 1
+        for one in sockets:
+            with socket.create_connection(one.getsockname()[:2], timeout=5):
+                one.accept()[0].close()
+    finally:
+        for one in sockets:
+            one.close()
+
+
+def test_a_port_in_use_is_an_error() -> None:
+    (taken,) = bound_sockets("127.0.0.1", 0)
+    with taken, pytest.raises(OSError, match="in use"):
+        bound_sockets("127.0.0.1", taken.getsockname()[1])

@@ -1,0 +1,89 @@
+"""Several processes on one address: they share a store, and one that is killed comes back."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+
+import pytest
+from conftest import PATIENCE_S, Origin, Proxy, StartProxy
+
+pytestmark = pytest.mark.live
+
+
+def workers_of(proxy: Proxy) -> set[int]:
+    """The processes that were forked by the process that the supervisor has for it."""
+    return {worker for child in children(proxy.process.pid) for worker in children(child)}
+
+
+def children(process: int) -> set[int]:
+    return {int(one) for one in Path(f"/proc/{process}/task/{process}/children").read_text().split()}
+
+
+def test_workers_share_the_store_and_one_that_is_killed_comes_back(
+    start_proxy: StartProxy, start_origin: Callable[..., Origin], bestbefore: Callable[..., str]
+) -> None:
+    origin = start_origin({"/a": [0.0]})
+    origin.extra = {"Cache-Control": "max-age=3600"}
+    proxy = start_proxy("--workers", "2")
+    url = f"{origin.url}/a"
+    before = workers_of(proxy)
+    assert len(before) == 2
+    proxy.get(url)
+    proxy.has_written()
+    connections = [HTTPConnection("127.0.0.1", proxy.port, timeout=PATIENCE_S) for _ in range(16)]
+    answered = [_hits(one, url) for one in connections]
+    assert all(answered), "stored by one, it is a hit at the other"
+    assert len(origin.contacts) == 1
+
+    lost, stop = list[bool](), threading.Event()
+
+    def load() -> None:
+        while not stop.is_set():
+            with suppress(OSError, HTTPException):
+                lost.append(True)
+                assert proxy.get(url).status == 200
+                lost.pop()
+
+    load_thread = threading.Thread(target=load)
+    load_thread.start()
+    victim = min(before)
+    os.kill(victim, signal.SIGKILL)
+    end = time.monotonic() + PATIENCE_S
+    while victim in workers_of(proxy) or proxy.metric("bestbefore_workers") < 2:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    stop.set()
+    load_thread.join()
+    assert len(lost) <= 1, "it held one at most"
+    remaining = [_hits(one, url) for one in connections]
+    assert sum(remaining) > 0, "connections to the other worker continue"
+    assert proxy.metric("bestbefore_worker_restarts_total") == 1
+    assert proxy.metric('bestbefore_requests_total{outcome="miss",reason="uri-miss"}') == 1
+
+    assert "purged the copies of 1 object" in bestbefore("purge", "--state", str(proxy.state), url)
+    proxy.get(url)
+    assert len(origin.contacts) == 2
+    for one in connections:
+        one.close()
+    assert proxy.stop() == 0
+    output = proxy.output()
+    assert "Traceback" not in output
+    assert output.count("summary ") == 1
+    assert not any(Path(f"/proc/{one}").exists() for one in before)
+
+
+def _hits(connection: HTTPConnection, url: str) -> bool:
+    """Whether a request on this connection, and so at its worker, is a hit; False if the worker has ended."""
+    try:
+        connection.request("GET", url)
+        response = connection.getresponse()
+        response.read()
+    except (OSError, HTTPException):
+        connection.auto_open = 0
+        return False
+    return "; hit" in response.headers["Cache-Status"]
