@@ -24,10 +24,17 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
+import h2.config
+import h2.connection
+import h2.events
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from hit import Constant
+from mitmproxy.certs import CertStore
 from results_page import write_page
 
 FOLDER = Path(__file__).parent
@@ -97,7 +104,8 @@ def commands(folder: Path, kinds: list[str]) -> Iterator[tuple[str, list[str | P
     user = "proxy" if os.getuid() == 0 else os.environ.get("USER", "nobody")
     folder.chmod(0o777)
     (folder / "squid.conf").write_text(SQUID.format(port=PORTS["Squid"], folder=folder, user=user))
-    ours = ["proxy", "--quiet", "--admin", "off"]
+    (folder / "proxy.toml").write_text('[[domain]]\nmatch = "localhost"\nverify = false\n')
+    ours = ["proxy", "--quiet", "--admin", "off", "--config", str(folder / "proxy.toml")]
     for kind in kinds:
         port = str(PORTS[kind])
         own = ["--state", folder / kind, "--listen", f"127.0.0.1:{port}"]
@@ -141,6 +149,26 @@ def await_port(port: int, patience_s: float = 60.0) -> None:
             return
 
 
+def certificate(folder: Path) -> Path:
+    """A certificate for localhost with its key, in one file."""
+    entry = CertStore.from_store(folder, "origin", 2048).get_cert("localhost", [x509.DNSName("localhost")], None)
+    leaf = folder / "leaf.pem"
+    key = entry.privatekey.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+    leaf.write_bytes(entry.cert.to_pem() + key)
+    return leaf
+
+
+def started_origin(leaf: Path | None = None) -> int:
+    """The port of an origin, over TLS with a certificate."""
+    origin = ThreadingHTTPServer(("127.0.0.1", 0), Constant)
+    if leaf is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(leaf)
+        origin.socket = context.wrap_socket(origin.socket, server_side=True)
+    threading.Thread(target=origin.serve_forever, daemon=True).start()
+    return origin.server_port
+
+
 def wrk(port: int, url: str, *, connections: int, seconds: float, folder: Path) -> tuple[float, float, float]:
     """Requests a second, and the milliseconds that half of them and 99 of 100 took at most."""
     script = folder / "ask.lua"
@@ -157,25 +185,58 @@ def wrk(port: int, url: str, *, connections: int, seconds: float, folder: Path) 
     return per_s, times[0], times[1]
 
 
-async def tunnelled(port: int, *, seconds: float) -> tuple[float, float, float]:
+async def tunnelled(port: int, host: str, *, seconds: float, http2: bool) -> tuple[float, float, float]:
     """The same for one client that asks for one URL again and again within one intercepted tunnel."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_alpn_protocols(["h2" if http2 else "http/1.1"])
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(b"CONNECT bestbefore.invalid:443 HTTP/1.1\r\nHost: bestbefore.invalid:443\r\n\r\n")
+    writer.write(f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
     await reader.readuntil(b"\r\n\r\n")
-    await writer.start_tls(context, server_hostname="bestbefore.invalid")
+    await writer.start_tls(context, server_hostname="localhost")
+    ask = Http2Client(host, reader, writer).ask if http2 else partial(ask_http1, host, reader, writer)
     took, until = [], time.perf_counter() + seconds
     while (began := time.perf_counter()) < until:
-        writer.write(b"GET / HTTP/1.1\r\nHost: bestbefore.invalid\r\n\r\n")
-        head = await reader.readuntil(b"\r\n\r\n")
-        if b" 200 " not in head[:16]:
-            raise RuntimeError(f"the proxy answered {head!r}")
-        await reader.readexactly(SIZE)
+        await ask()
         took.append(time.perf_counter() - began)
     writer.close()
     took.sort()
     return len(took) / seconds, 1e3 * took[len(took) // 2], 1e3 * took[len(took) * 99 // 100]
+
+
+async def ask_http1(host: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """One request over HTTP/1.1."""
+    writer.write(f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    head = await reader.readuntil(b"\r\n\r\n")
+    if b" 200 " not in head[:16]:
+        raise RuntimeError(f"the proxy answered {head!r}")
+    await reader.readexactly(SIZE)
+
+
+class Http2Client:
+    """One request after the other over HTTP/2."""
+
+    def __init__(self, host: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        self._connection = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))
+        self._connection.initiate_connection()
+        self._fields = [(":method", "GET"), (":scheme", "https"), (":authority", host), (":path", "/")]
+
+    async def ask(self) -> None:
+        """One request."""
+        connection = self._connection
+        number, size = connection.get_next_available_stream_id(), 0
+        connection.send_headers(number, self._fields, end_stream=True)
+        while True:
+            self._writer.write(connection.data_to_send())
+            for event in connection.receive_data(await self._reader.read(65536)):
+                if isinstance(event, h2.events.DataReceived):
+                    size += len(event.data)
+                    connection.acknowledge_received_data(event.flow_controlled_length, number)
+                elif isinstance(event, h2.events.StreamEnded):
+                    if size != SIZE:
+                        raise RuntimeError(f"the proxy answered {size} bytes")
+                    return
 
 
 def rounds(pids: dict[str, int], number: int, load: Callable[[int], tuple[float, float, float]]) -> dict[str, Measured]:
@@ -232,17 +293,21 @@ def main() -> None:
     kinds = [kind for kind in PORTS if given.only is None or kind in ("mitmdump", *given.only)]
     if shutil.which("squid") is None and "Squid" in kinds:
         kinds.remove("Squid")
-    origin = ThreadingHTTPServer(("127.0.0.1", 0), Constant)
-    threading.Thread(target=origin.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{origin.server_port}/"
     printed = []
     with running(kinds) as pids, tempfile.TemporaryDirectory() as folder:
+        plain_port, secure_port = started_origin(), started_origin(certificate(Path(folder)))
+        url = f"http://127.0.0.1:{plain_port}/"
         plain = rounds(pids, given.rounds, lambda port: wrk(
             port, url, connections=given.connections, seconds=given.seconds, folder=Path(folder)
         ))
         printed.append(table(f"HTTP, `wrk`, {given.connections} connections", plain, pids))
         print(printed[-1], flush=True)
-    origin.shutdown()
+        intercepting = {kind: pid for kind, pid in pids.items() if kind != "Squid"}
+        for title, http2 in (("HTTP/1.1", False), ("HTTP/2", True)):
+            load = partial(tunnelled, host=f"localhost:{secure_port}", seconds=given.seconds, http2=http2)
+            secure = rounds(intercepting, given.rounds, lambda port, load=load: asyncio.run(load(port)))
+            printed.append(table(f"Intercepted HTTPS, {title}, one client, one connection", secure, pids))
+            print(printed[-1], flush=True)
     if given.out is not None:
         write_page(given.out, "Proxies side by side", EXPLANATION, "\n".join(printed), preformatted=False)
 

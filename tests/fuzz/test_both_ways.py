@@ -5,12 +5,15 @@ Whatever is answered at the bytes must be answered as mitmproxy's way would answ
 
 import asyncio
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
+import frames
+import mutations_h2
 import pytest
+from hpack import Decoder, Encoder
 from mitmproxy.connection import Client, ConnectionState
 from mitmproxy.options import Options
 from mitmproxy.proxy import commands, events
@@ -19,6 +22,7 @@ from mitmproxy.proxy.layers.http import HTTPMode
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mutations_h1 import MUTATIONS
 from requests_h1 import Place, script
+from requests_h2 import streams
 
 from bestbefore.addon.engine.request import misframed, received
 from bestbefore.addon.proxy.exchange.answer import Answer
@@ -28,7 +32,7 @@ from bestbefore.addon.rfc9111.message import Fields, Head, Request
 from tests.addon.proxy.mitm.fixed_gateway import FixedGateway
 
 SEED = 20_261_123
-FAST, LONG = range(1, 121), range(121, 4001)
+FAST, LONG = range(1, 101), range(101, 4001)
 """Cases."""
 PLACES = {
     "regular": Place("127.0.0.1:8080", "127.0.0.1:8081", absolute=True),
@@ -84,7 +88,9 @@ def client_context(way: str) -> Context:
 async def sent(way: str, gateway: Echo, writes: Sequence[bytes]) -> tuple[bytes, bool]:
     """What the client gets, and whether its connection is closed."""
     mode = HTTPMode.regular if way == "regular" else HTTPMode.transparent
-    layer = CachingHttpLayer(client_context(way), mode, gateway)
+    layer = CachingHttpLayer(client_context("tunnel" if way == "h2" else way), mode, gateway)
+    if way == "h2":
+        layer.context.client.alpn = b"h2"
     client = layer.context.client
     got, closed = b"", False
     waiting: list[events.Event] = [events.Start(), *(events.DataReceived(client, data) for data in writes)]
@@ -106,24 +112,57 @@ async def compare(way: str, cases: range) -> None:
     """Send each case both ways, and compare what the client gets and what is recorded."""
     counted = Counter[str]()
     for case in cases:
+        if way == "h2":
+            made_streams, _ = streams(SEED, case, PLACES["tunnel"], mutations_h2.MUTATIONS)
+            encoder = Encoder()
+            heads = [stream.wire(2 * number + 1, encoder) for number, stream in enumerate(made_streams)]
+            await compare_once(way, case, [frames.opening(), *(heads if case % 2 else [b"".join(heads)])], counted)
+            continue
         made = script(SEED, case, PLACES[way], MUTATIONS)
         writes = made.writes if case % 2 else plain(made.writes)
-        ours, theirs = Echo(hits=True), Echo(hits=False)
-        both = await sent(way, ours, writes), await sent(way, theirs, writes)
-        assert both[0] == both[1], (case, writes)
-        assert ours.ends == theirs.ends, (case, writes)
-        counted["at the bytes"] += ours.at_the_bytes
-        counted["all"] += len(ours.ends)
+        await compare_once(way, case, writes, counted)
     assert counted["at the bytes"] > counted["all"] / 8, "what is compared is there"
 
 
-@pytest.mark.parametrize("way", PLACES)
+async def compare_once(way: str, case: int, writes: Sequence[bytes], counted: Counter[str]) -> None:
+    ours, theirs = Echo(hits=True), Echo(hits=False)
+    (got, closed), (expected, expected_closed) = await sent(way, ours, writes), await sent(way, theirs, writes)
+    if way == "h2":
+        assert exchanges_in(got) == exchanges_in(expected), (case, writes)
+        assert closed == expected_closed
+        ours.ends.sort()
+        theirs.ends.sort()
+    else:
+        assert (got, closed) == (expected, expected_closed), (case, writes)
+    assert ours.ends == theirs.ends, (case, writes)
+    counted["at the bytes"] += ours.at_the_bytes
+    counted["all"] += len(ours.ends)
+
+
+def exchanges_in(received: bytes) -> dict[int, list[Any]]:
+    """The fields, content and ends of each stream, however its frames were cut, and what concerns the connection."""
+    found = defaultdict[int, list[Any]](lambda: [[], b"", []])
+    decoder = Decoder()
+    for kind, flags, stream, payload in frames.frames_in(bytearray(received)):
+        if kind == frames.HEADERS:
+            assert flags & frames.END_HEADERS
+            found[stream][0].append([(bytes(n), bytes(v)) for n, v in decoder.decode(payload, raw=True)])
+        elif kind == frames.DATA:
+            found[stream][1] += payload
+        else:
+            found[stream][2].append((kind, payload if kind != frames.GOAWAY else payload[:8]))
+        if kind in (frames.HEADERS, frames.DATA) and flags & frames.END_STREAM:
+            found[stream][2].append("end")
+    return dict(found)
+
+
+@pytest.mark.parametrize("way", [*PLACES, "h2"])
 def test_mutated_requests_are_answered_alike_both_ways(way: str) -> None:
-    asyncio.run(compare(way, FAST))
+    asyncio.run(compare(way, FAST[:30] if way == "h2" else FAST))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", PLACES)
+@pytest.mark.parametrize("way", [*PLACES, "h2"])
 def test_so_it_is_with_many_more(way: str) -> None:
     asyncio.run(compare(way, LONG))
 

@@ -5,19 +5,26 @@ Counted are streams that the client opens and resets at once, or opens such that
 causes some of these. A connection that exceeds the rate is closed with ENHANCE_YOUR_CALM (RFC 9113 7).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import h2.errors
+import h2.events
 import h2.exceptions
 from hyperframe import frame as frames
 from mitmproxy.proxy import layer
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import Http2Server
+from mitmproxy.proxy.layers.http._http2 import normalize_h1_headers
 from mitmproxy.proxy.layers.http._http_h2 import BufferedH2Connection
+
+from bestbefore.addon.proxy.exchange.answer import Answer
+from bestbefore.addon.proxy.mitm.translate import pairs_of
 
 RESETS, RESETS_PER_S = 200, 10
 IDLE_FRAMES, IDLE_FRAMES_PER_S = 1000, 50
+
+type StreamAnswerer = Callable[[int, Sequence[tuple[bytes, bytes]]], Answer | None]
 
 _IDLE = (frames.PingFrame, frames.SettingsFrame, frames.PriorityFrame, frames.ExtensionFrame)
 
@@ -78,9 +85,36 @@ def _is_empty(frame: frames.Frame) -> bool:
 class CalmHttp2Server(Http2Server):
     """mitmproxy's server side of an HTTP/2 connection, which closes a connection that is flooded."""
 
-    def __init__(self, context: Context, now: Callable[[], float]) -> None:
+    def __init__(self, context: Context, now: Callable[[], float], answer: StreamAnswerer) -> None:
+        """`answer` gets the number of a stream and the fields of its request, which has no content.
+
+        It returns an answer that is to be sent at once, or None.
+        """
         super().__init__(context)
         self.h2_conn = self._counting = CountingConnection(self.h2_conf, now)
+        self._answer = answer
+
+    def handle_h2_event(self, event: h2.events.Event) -> layer.CommandGenerator[bool]:
+        """Answer a request if it is a hit; else handle the event as mitmproxy does."""
+        if isinstance(event, h2.events.RequestReceived) and event.stream_ended and self._has_sent_hit(event):
+            return False  # mitmproxy sends what is pending after all events
+        return (yield from super().handle_h2_event(event))
+
+    def _has_sent_hit(self, event: h2.events.RequestReceived) -> bool:
+        stream_id = event.stream_id
+        if stream_id is None or not event.headers or not self.is_open_for_us(stream_id):
+            return False  # a frame behind it may have reset it already
+        answer = self._answer(stream_id, event.headers)
+        if answer is None:
+            return False
+        lines = normalize_h1_headers(list(pairs_of(answer.head.fields)), is_client=False)
+        self.h2_conn.send_headers(
+            stream_id, [(b":status", b"%d" % answer.head.status), *lines], end_stream=not answer.body
+        )
+        if answer.body:
+            self.h2_conn.send_data(stream_id, answer.body, end_stream=True)
+        answer.finish(len(answer.body), complete=True)
+        return True
 
     def protocol_error(
         self, message: str, error_code: int = h2.errors.ErrorCodes.PROTOCOL_ERROR

@@ -1,6 +1,7 @@
 """mitmproxy's HTTP layer, with streams that the gateway answers, and with bounds on buffered data."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from mitmproxy.connection import Connection
@@ -9,6 +10,7 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode
 from mitmproxy.proxy.mode_specs import ReverseMode
 
+from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.mitm import bounds
 from bestbefore.addon.proxy.mitm.gateway import Gateway
 from bestbefore.addon.proxy.mitm.http2 import CalmHttp2Server
@@ -77,10 +79,19 @@ class CachingHttpLayer(HttpLayer):
     def _start(self) -> None:
         context = self.context.fork()
         is_http2 = self.context.client.alpn == b"h2"
-        reader = CalmHttp2Server(context, self._gateway.now) if is_http2 else StrictHttp1Server(context)
+        if is_http2:
+            reader: layer.Layer = CalmHttp2Server(context, self._gateway.now, self._answer_stream)
+        else:
+            reader = StrictHttp1Server(context)
         self.connections[self.context.client] = reader
         if self._hits is not None and self._reads_the_socket():
             self._gateway.answer_hits(self.context.client, self._hits_before_close)
+
+    def _answer_stream(self, stream_id: int, headers: Sequence[tuple[bytes, bytes]]) -> Answer | None:
+        """Answer a request over HTTP/2 if it is a hit, and the client can receive the response."""
+        if self._hits is None or not self.has_room(stream_id):
+            return None
+        return self._hits.answer_http2(headers)
 
     def _reads_the_socket(self) -> bool:
         """Whether the data of the client are as they come from its socket: in no TLS, and in no tunnel."""

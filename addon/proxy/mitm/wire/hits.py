@@ -1,5 +1,7 @@
 """The answers to the simple requests of one connection that copies in memory give at once."""
 
+from collections.abc import Sequence
+
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import HTTPMode
 from mitmproxy.proxy.mode_specs import ReverseMode
@@ -7,6 +9,7 @@ from mitmproxy.proxy.mode_specs import ReverseMode
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.mitm.gateway import Gateway
 from bestbefore.addon.proxy.mitm.wire.response_bytes import response_bytes
+from bestbefore.addon.proxy.mitm.wire.simple_http2 import http2_request
 from bestbefore.addon.proxy.mitm.wire.simple_request import FixedServer, SimpleRequestReader
 from bestbefore.addon.proxy.mitm.wire.written import Written
 
@@ -29,7 +32,7 @@ class WireHits:
 
         `may_close`: whether requests are answered that close the connection.
         """
-        server = _fixed_server(self._context, self._mode)
+        server = self._fixed_server()
         if server != self._server:
             self._server, self._reader = server, SimpleRequestReader(server)
         client = self._context.client
@@ -48,12 +51,16 @@ class WireHits:
             size, end, closes = size + len(part), simple.end, simple.closes
         return Written(b"".join(parts), end, closes, answers) if parts else None
 
+    def answer_http2(self, headers: Sequence[tuple[bytes, bytes]]) -> Answer | None:
+        """Answer the request with these fields, which has no content; None if it takes mitmproxy's way."""
+        server = self._fixed_server()
+        request = None if server is None else http2_request(headers, server)
+        return None if request is None else self._gateway.hit(request, self._context.client, self._gateway.monotonic())
 
-def _fixed_server(context: Context, mode: HTTPMode) -> FixedServer | None:
-    """Return the server of a tunnel or a reverse proxy, as `destination.settle` finds it."""
-    server = context.server
-    if mode is not HTTPMode.transparent or not server.address:
-        return None
-    host, port = server.address[:2]
-    is_reverse = isinstance(context.client.proxy_mode, ReverseMode)
-    return FixedServer("https" if server.tls else "http", host, port, is_reverse)
+    def _fixed_server(self) -> FixedServer | None:
+        """Return the server of a tunnel or a reverse proxy, as `destination.settle` finds it."""
+        server, client = self._context.server, self._context.client
+        if self._mode is not HTTPMode.transparent or not server.address:
+            return None
+        is_reverse = isinstance(client.proxy_mode, ReverseMode)
+        return FixedServer("https" if server.tls else "http", *server.address[:2], is_reverse)

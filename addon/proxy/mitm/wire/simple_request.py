@@ -15,13 +15,14 @@ from bestbefore.addon.rfc9111.message import Fields, Request, Target
 _LABEL = rb"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = rb"(?=[a-z0-9.:-]{1,200}/)(?![a-z0-9.-]*xn--)" + _LABEL + rb"(?:\." + _LABEL + rb")*"
 """A name in lower case that mitmproxy does not decode, or an IPv4 address."""
+PATH = rb"/[!$%&'()*+,;=:@/?A-Za-z0-9._~-]*"
+"""A path with its query, in ASCII and without fragment."""
 _LINE = re.compile(
     rb"(GET|HEAD) (?:http://(" + _HOST + rb")(?::([1-9][0-9]{0,4}))?)?"
-    rb"(/[!$%&'()*+,;=:@/?A-Za-z0-9._~-]*) HTTP/1\.1\r\n"
+    rb"(" + PATH + rb") HTTP/1\.1\r\n"
 )
-"""The request line. The target is ASCII and without fragment."""
 _FIELDS = re.compile(rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e]*\r\n)+")
-_UNUSUAL = frozenset((
+UNUSUAL = frozenset((
     *("content-length", "expect", "http2-settings", "te", "trailer", "transfer-encoding", "upgrade"),
 ))
 """Fields about content or another protocol. Those of HTTP/1.1 must be exactly so, or the message ends elsewhere."""
@@ -43,6 +44,11 @@ class FixedServer:
     port: int
     is_reverse: bool
     """Whether Host names the proxy; the origin gets the server's own name in its place."""
+
+    @property
+    def authority(self) -> str:
+        """The name and port of the server."""
+        return target_of(self.scheme, self.host, self.port, b"/").authority
 
 
 class SimpleRequest(NamedTuple):
@@ -70,7 +76,7 @@ class SimpleRequestReader:
     def __init__(self, server: FixedServer | None) -> None:
         """`server`: None if each request names its server, as those to a forward proxy do."""
         self._server = server
-        self._authority = "" if server is None else _target(server.scheme, server.host, server.port, b"/").authority
+        self._authority = "" if server is None else server.authority
         self._last_block = b""
         self._last: _Lines | None = None
 
@@ -98,13 +104,13 @@ class SimpleRequestReader:
         server = self._server
         if server is not None:
             is_for_it = host is None and named == self._authority
-            return _target(server.scheme, server.host, server.port, path) if is_for_it else None
+            return target_of(server.scheme, server.host, server.port, path) if is_for_it else None
         if host is None or int(port or 80) > MAX_PORT:
             return None
         authority = host if port is None else b"%b:%b" % (host, port)
         if named != authority.decode("ascii"):
             return None
-        return _target("http", host.decode("ascii"), int(port or 80), path)
+        return target_of("http", host.decode("ascii"), int(port or 80), path)
 
     def _lines_of(self, block: bytes) -> _Lines | None:
         """Parse field lines; None if they are not simple."""
@@ -116,7 +122,7 @@ class SimpleRequestReader:
             lines.append((name, value.strip(" \t")))
         fields = Fields(lines)
         hosts, options = fields.values("host"), fields.values("connection")
-        if not hosts or len(options) > 1 or not _UNUSUAL.isdisjoint(fields.names()):
+        if not hosts or len(options) > 1 or not UNUSUAL.isdisjoint(fields.names()):
             return None
         of_any = Request("GET", _ANY, fields)
         if misframed(of_any) or received(of_any) is not of_any:
@@ -132,7 +138,8 @@ class SimpleRequestReader:
 
 
 @lru_cache(TARGETS_REMEMBERED)
-def _target(scheme: str, host: str, port: int, path: bytes) -> Target:
+def target_of(scheme: str, host: str, port: int, path: bytes) -> Target:
+    """Return a target; the last ones are remembered, with their URLs."""
     return Target.of(scheme, host, port, path.decode("ascii"))
 
 

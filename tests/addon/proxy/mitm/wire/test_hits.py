@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+import h2.config
+import h2.connection
+import h2.events
 import pytest
 from mitmproxy import version
 from mitmproxy.proxy import commands, events
@@ -91,6 +94,29 @@ def test_one_write_is_bounded(context: Context) -> None:
     assert isinstance(first, commands.SendData)
     assert first.data.count(b"HTTP/1.1 200 ") == 2
     assert "decided /hit3" in gateway.events
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_hits_over_http_2_are_answered_as_soon_as_they_are_read(context: Context, method: str) -> None:
+    context.client.alpn, context.client.tls = b"h2", True
+    context.server.address, context.server.tls = ("a", 443), True
+    gateway = Memory(1 if method == "GET" else 0)
+    layer = CachingHttpLayer(context, HTTPMode.transparent, gateway)
+    client = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))
+    client.initiate_connection()
+    pseudo = [(":method", method), (":scheme", "https"), (":authority", "a"), (":path", "/hit")]
+    client.send_headers(1, pseudo, end_stream=True)
+    came = list[Any]()
+    for event in (events.Start(), events.DataReceived(context.client, client.data_to_send())):
+        for command in layer.handle_event(event):
+            assert isinstance(command, commands.SendData)
+            came += client.receive_data(command.data)
+    assert not layer.streams
+    assert gateway.events == ["decided /hit", f"finished /hit {gateway.size}"]
+    (head,) = [dict(event.headers) for event in came if isinstance(event, h2.events.ResponseReceived)]
+    assert (head[":status"], head["path"]) == ("200", "/hit")
+    assert sum(len(event.data) for event in came if isinstance(event, h2.events.DataReceived)) == gateway.size
+    assert any(isinstance(event, h2.events.StreamEnded) for event in came)
 
 
 @pytest.mark.parametrize("reason", ["hooks", "version"])
