@@ -1,10 +1,10 @@
-"""What hits cost, side by side in one run: stock mitmdump, a bare lean one, ours by the layer and at the bytes, Squid.
+"""What hits cost, side by side in one run: stock mitmdump, a bare lean one, ours by streams and at the bytes, Squid.
 
     python tests/bench/proxy.py [--rounds 7] [--seconds 2] [--out docs/results/proxy.md]
 
-All run at once and are loaded in turn, by `wrk` (Debian's package) over HTTP, and over intercepted HTTPS by one client
-of our own. Squid is left out where it is not installed. Loopback only; Linux only, since processor time is read from
-/proc.
+All run at once and are loaded in turn: over HTTP by `wrk` (Debian's package), over intercepted HTTPS by one client of
+our own, with HTTP/1.1 and HTTP/2. Squid is left out where it is not installed. Loopback only; Linux only, since
+processor time is read from /proc.
 """
 
 import argparse
@@ -39,14 +39,14 @@ from results_page import write_page
 
 FOLDER = Path(__file__).parent
 SIZE = 10 * 1024
-PORTS = {"mitmdump": 18481, "bare lean": 18482, "by the layer": 18483, "at the bytes": 18484, "Squid": 18485}
+PORTS = {"mitmdump": 18481, "bare lean": 18482, "by streams": 18483, "at the bytes": 18484, "Squid": 18485}
 STOCK = """
 import mitmproxy.http
 def request(flow):
     flow.response = mitmproxy.http.Response.make(200, b"x" * {size}, {{"Content-Type": "text/plain", "ETag": '"1"',
         "Cache-Control": "max-age=3600", "Age": "1", "Date": "Fri, 20 Nov 2026 12:00:00 GMT"}})
 """
-BY_THE_LAYER = """
+BY_STREAMS = """
 from bestbefore.addon.proxy.mitm.wire import internals
 internals.KNOWN_VERSIONS = frozenset()
 from bestbefore.addon.cli import main
@@ -68,7 +68,7 @@ shutdown_lifetime 1 second
 EXPLANATION = f"""Hits of {SIZE // 1024} KB, one process each, all running at once and loaded in turn, so that a ratio
 compares what was measured in the same seconds. `requests/s` is what a client gets; where other work ran beside it, hits
 per second of the proxy's processor time are steadier. Times are multiples of stock mitmdump with an addon that answers
-in `request`; each is the median of the rounds, with the smallest and the largest. *By the layer* is bestbefore with
+in `request`; each is the median of the rounds, with the smallest and the largest. *By streams* is bestbefore with
 every request through mitmproxy's events, *at the bytes* as it is installed ([layer](../decisions/layer.md))."""
 
 
@@ -100,7 +100,7 @@ def commands(folder: Path, kinds: list[str]) -> Iterator[tuple[str, list[str | P
     """How each proxy is started."""
     scripts = Path(sys.executable).parent
     (folder / "stock.py").write_text(STOCK.format(size=SIZE))
-    (folder / "layer.py").write_text(BY_THE_LAYER)
+    (folder / "streams.py").write_text(BY_STREAMS)
     user = "proxy" if os.getuid() == 0 else os.environ.get("USER", "nobody")
     folder.chmod(0o777)
     (folder / "squid.conf").write_text(SQUID.format(port=PORTS["Squid"], folder=folder, user=user))
@@ -114,7 +114,7 @@ def commands(folder: Path, kinds: list[str]) -> Iterator[tuple[str, list[str | P
                          "--set", f"confdir={folder / 'ca'}", "--set", "connection_strategy=lazy",
                          "--set", "upstream_cert=false"],
             "bare lean": [sys.executable, FOLDER / "bare_proxy.py", port, str(SIZE)],
-            "by the layer": [sys.executable, folder / "layer.py", *ours, *own],
+            "by streams": [sys.executable, folder / "streams.py", *ours, *own],
             "at the bytes": [scripts / "bestbefore", *ours, *own],
             "Squid": ["squid", "-N", "-f", folder / "squid.conf"],
         }[kind]
@@ -308,6 +308,8 @@ def main() -> None:
             secure = rounds(intercepting, given.rounds, lambda port, load=load: asyncio.run(load(port)))
             printed.append(table(f"Intercepted HTTPS, {title}, one client, one connection", secure, pids))
             print(printed[-1], flush=True)
+    printed.append(f"Load average at the end, by this and by other work: {os.getloadavg()[1]:.1f}.\n")
+    print(printed[-1])
     if given.out is not None:
         write_page(given.out, "Proxies side by side", EXPLANATION, "\n".join(printed), preformatted=False)
 
