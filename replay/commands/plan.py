@@ -56,7 +56,10 @@ def _parse_target(_ctx: click.Context, _param: click.Parameter, value: str | Non
     try:
         return None if value is None else PlanTarget.parse(value)
     except ValueError:
-        raise InputError(f"--target {value}: expected freshness=0.8, age=2h or delay=10m, for example") from None
+        raise InputError(
+            f"--target {value}: expected a freshness between 0 and 1, or an age or a delay of more than 0: "
+            "freshness=0.8, age=2h or delay=10m, for example"
+        ) from None
 
 
 @click.command("plan", short_help="Plan contacts within a budget.")
@@ -102,7 +105,7 @@ def _parse_target(_ctx: click.Context, _param: click.Parameter, value: str | Non
               "instead of one common pattern.")
 @file_option("--made", "made_path",
              "With --discrete: continue a plan after these contacts: CSV file with the columns id,start_s (seconds of "
-             "the period; negative: before it), as the file of slots. Times are then counted from --now.")
+             "the period; negative: before it), as the file of slots, which has those of the rest then.")
 @click.option("--now", "now_s", metavar="DURATION",
               callback=number("a duration of 0 or more", lambda value: 0.0 <= value < math.inf, parse_duration),
               help="With --made: how much of the period has passed: seconds, or a number with s, m, h or d; "
@@ -273,12 +276,14 @@ def _timed(
     """Return the times of contacts, their mean delays if daily patterns are used, and their slots if there are any."""
     if not plan.aim.discrete:
         return Moments.spaced(plan), None, None
-    objects, period_s = plan.objects, plan.aim.period_s
+    objects, begins_s = plan.objects, plan.aim.begins_s
+    period_s = begins_s + plan.aim.period_s
     crawls, punctuality = crawls_of(plan, bar, clusters)
+    crawls = replace(crawls, at_s=begins_s + crawls.at_s)
     if not slots:
         return Moments.of(crawls, crawls.at_s, len(objects), period_s), punctuality, None
     with spinner("assigning slots"):
-        in_slots = slotted(crawls, objects.ids, slots, period_s, closed)
+        in_slots = slotted(crawls, objects.ids, slots, period_s, closed, begins_s)
     return Moments.of(crawls, in_slots.assignment.start_s, len(objects), period_s), punctuality, in_slots
 
 

@@ -50,4 +50,4 @@ def rest_of(
         hourly=None,
         since=(now - last_s) / rest_s,
     )
-    return rest, replace(aim, budget=left, period_s=rest_s)
+    return rest, replace(aim, budget=left, period_s=rest_s, begins_s=now)

@@ -40,7 +40,7 @@ class Crawls:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """The first two contacts of each object, (n,) seconds from the start of the plan; NaN where there is none."""
+    """The first two contacts of each object, (n,) seconds of the period; NaN where there is none."""
 
     first_s: FloatArray
     next_s: FloatArray

@@ -36,6 +36,8 @@ class Aim:
     discrete: bool = False
     """Whether the contacts of each object are a whole number."""
     boundary: Boundary = "periodic"
+    begins_s: float = 0.0
+    """When the rest begins that is planned of a longer period, in seconds of that period."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

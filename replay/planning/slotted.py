@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.prefetch.checked import RowError
-from bestbefore.policies.prefetch.slots.assignment import Assignment, Slots, assign
+from bestbefore.policies.prefetch.slots.assignment import Assignment, Downtime, Slots, assign
 from bestbefore.policies.prefetch.slots.restricted import assign_restricted
 from bestbefore.policies.units import FloatArray
 from bestbefore.replay.planning.ids import Ids
@@ -57,9 +57,10 @@ class Slotted:
 
 
 def slotted(
-    crawls: Crawls, ids: Ids, slots_of_crawlers: Sequence[int], period_s: float, closed: Sequence[ClosedTime] = ()
+    crawls: Crawls, ids: Ids, slots_of_crawlers: Sequence[int], period_s: float, closed: Sequence[ClosedTime] = (),
+    begins_s: float = 0.0,
 ) -> Slotted:
-    """Assign each contact to an open slot, with the least sum of distances from the ideal times.
+    """Assign each contact to an open slot from `begins_s` on, with the least sum of distances from the ideal times.
 
     Raises ValueError for fewer slots than contacts, too few after potential updates, more than `MOST_SLOTS`, and too
     many contacts for slots that are closed to some objects.
@@ -68,13 +69,14 @@ def slotted(
         raise ValueError(
             f"{shown_slots(slots_of_crawlers)} slots: expected {MOST_SLOTS:,} at most (--crawlers, --slots)"
         )
-    slots = Slots.of(period_s, slots_of_crawlers, [one.downtime for one in closed if not one.name])
+    shut_to_all = [Downtime(0.0, begins_s), *(one.downtime for one in closed if not one.name)]
+    slots = Slots.of(period_s, slots_of_crawlers, shut_to_all)
     if crawls.rows.size > slots.start_s.size:
         shut = sum(slots_of_crawlers) - slots.start_s.size
+        lacking = f", of which {shut:,} are closed{' or over' if begins_s else ''}" if shut else ""
         raise ValueError(
-            f"{crawls.rows.size:,} contacts in a period for {shown_slots(slots_of_crawlers)} slots"
-            f"{f', of which {shut:,} are closed' if shut else ''}: expected as many slots at least "
-            "(--crawlers, --slots)"
+            f"{crawls.rows.size:,} contacts in a period for {shown_slots(slots_of_crawlers)} slots{lacking}: "
+            "expected as many slots at least (--crawlers, --slots)"
         )
     of_objects = [one for one in closed if one.name]
     try:

@@ -161,8 +161,21 @@ def test_a_plan_is_continued_after_the_contacts_made(folder: Path, capsys: Captu
     )
     rows = {row["id"]: row for row in csv.DictReader(Path("p.csv").read_text().splitlines())}
     assert sum(int(row["visits"]) for row in rows.values()) == 7
-    assert float(rows["e3"]["first_s"]) == 0.0
-    assert float(rows["e2"]["first_s"]) > 0.0
+    assert float(rows["e3"]["first_s"]) == 21600.0
+    assert float(rows["e2"]["first_s"]) > 21600.0
+
+
+def test_what_is_left_of_a_plan_is_made_in_the_slots_that_are_left(folder: Path, capsys: Capture) -> None:
+    """Four slots of 6 h, of which one is over and one is closed; what they take continues the plan again."""
+    (folder / "m.csv").write_text("id,start_s\ne1,0\n")
+    (folder / "c.csv").write_text("start_s,end_s\n43200,64800\n")
+    slots = ("--discrete", "--crawlers", "1", "--slots", "4", "--closed", "c.csv", "--made", "m.csv", "--now", "6h")
+    assert plan(*slots, "--out", "p.csv", budget="3") == 0
+    rows = list(csv.DictReader(Path("p.slots.csv").read_text().splitlines()))
+    assert [(row["slot"], row["start_s"]) for row in rows] == [("1", "21600.0"), ("3", "64800.0")]
+    assert "in 1 x 4 slots of 6h" in capsys.readouterr().out
+    assert plan(*slots, budget="4") == 2
+    assert "3 contacts in a period for 1 x 4 slots, of which 2 are closed or over" in capsys.readouterr().err
 
 
 def test_hours_are_learnt_by_clusters(capsys: Capture) -> None:
