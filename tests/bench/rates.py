@@ -43,9 +43,7 @@ is the root mean square of ln(estimate / rate); an estimate of 0 counts as a ten
 infinite one as 20 updates in a mean interval. *Held* says how many of the 95 percent intervals hold the rate, *us* what
 an estimate took. Priors are fitted to what was seen of the same objects.
 
-The estimator of Cho and Garcia-Molina is biased if it is fed with the mean interval; in its form for irregular
-intervals it is not. The Gamma prior is wrong for log-normal rates, and yet much better than none for objects that
-changed rarely. LLN supposes exponential intervals; with regular ones it is far off. What the estimators are:
+What the estimators are:
 [rates of change](../rates.md)."""
 
 

@@ -61,7 +61,6 @@ def _write_table_2(page: Page, learnt: LearntRates) -> list[Claim]:
         f"""Mean delay in minutes at one retrieval a day of a feed like the paper's. The best freshness does not
         retrieve feeds that post often: {100 * share:.0f} % of the postings are never retrieved. Here they count as
         retrieved at the end of the 76 days; so they do in the paper, it seems, whose 40,105 minutes are 28 days. The
-        best age is nearer to uniform than theorem 1, and so suffers less from rates that the two weeks misjudge. The
         rows below use the expected rates instead, or continue to learn."""
     )
     return [

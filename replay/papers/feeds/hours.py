@@ -56,7 +56,7 @@ def write(work: Work, page: Page, learnt: LearntRates, everything: LearntRates) 
         f"""Figure 10 adds up the days of all feeds, figure 12 shows six of twelve k-means clusters of hourly profiles,
         with sizes such as 384 and 377 feeds, peaks in the morning or the afternoon, and some within two hours (10 to
         12, 23 to 1). Ours are of the {daily.sizes.sum():,} feeds of `all` that posted once a day or more in their two
-        weeks, in UTC. They agree: peaks from morning to night, and sharp ones. The six largest hold
+        weeks, in UTC. The six largest hold
         {100 * daily.sizes[:MAJOR].sum() / daily.sizes.sum():.0f} % of the feeds."""
     )
     page.figure("figure_10", "Figure 10: the hours of all postings", drawn(
@@ -77,8 +77,7 @@ def write(work: Work, page: Page, learnt: LearntRates, everything: LearntRates) 
     found = dict(zip(runs, work.each(partial(mean_minutes, learnt), runs, "patterns"), strict=True))
     page.text(
         f"""By which pattern a feed should be retrieved: the mean delay in minutes of the feeds like the paper's, each
-        as often, at the best points (exact). Most feeds post too little in two weeks for a pattern of their own, and
-        the clusters of all feeds are clusters of single postings. Drawn: {STRENGTH:.0f} hours with postings of its
+        as often, at the best points (exact). Drawn: {STRENGTH:.0f} hours with postings of its
         cluster's pattern are added to the feed's own, in which a burst within an hour counts once."""
     )
     even = [learnt.spans.measured(uniform(len(learnt.spans), b)) for b in BUDGETS]

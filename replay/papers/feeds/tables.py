@@ -124,8 +124,8 @@ def _write_table_1(page: Page, sets: Mapping[str, LearntRates], found: Found) ->
         {shares[GAPS]:.2f} if a feed is retrieved every so many whole days, as often as theorem 1 says (printed:
         {395 / 433:.2f}). Whole visits a week leave the rarest feeds with one where theorem 1 gives them more: the
         largest delay is {like[BOTH].max_s / DAY_S:.1f} days in the weekly plan and {like[GAPS].max_s / DAY_S:.1f} with
-        gaps of whole days. Patterns of feeds that post little mislead, as they are the hours of single postings.
-        *Ours, planned* is the weekly plan for other rates and patterns: the rate of a feed is what in the second week
+        gaps of whole days. *Ours, planned* is the weekly plan for other rates and patterns: the rate of a feed is what
+        in the second week
         followed such a first week, and patterns are smoothed towards clusters of feeds that post daily. *Ours, online*
         is the schedule of the proxy: it continues to learn after each retrieval, and retrieves a feed when its index
         reaches the price of a retrieval (`policies/prefetch/online/schedule.py`). A mean over feeds, each of which
@@ -184,9 +184,7 @@ def _write_online(page: Page, found: Found) -> None:
 def _write_all(page: Page, found: Found) -> None:
     page.section("All postings")
     page.text(
-        """The same for all feeds of the traces: mean delays in minutes. Most of these feeds post a few times in three
-        months, so that one retrieval a day of each is more than needed, and allocation gives nearly all of them to the
-        few busy ones. The points of `both` are exact here."""
+        """The same for all feeds of the traces: mean delays in minutes. The points of `both` are exact here."""
     )
     _write_means(page, ALL, SOLVED, found)
     page.text("Each trace alone, at one retrieval a day of a feed:")

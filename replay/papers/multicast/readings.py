@@ -60,9 +60,8 @@ def write(page: Page, simulations: Simulations) -> None:
     """Write the section on readings."""
     page.section("What the paper leaves open")
     page.text(
-        """The text gives a mean change interval of 75 days, and no law. With one rate for all pages Circ keeps more
-        fresh than printed at 100 subscribers, and a rate at which it nearly agrees there leaves far too little at 1000
-        (34 d below). So the rates of pages must differ. **Law A was fitted** to the two printed values of Circ, and so
+        """The text gives a mean change interval of 75 days, and no law. One rate for all pages is tried below (34 d).
+        **Law A was fitted** to the two printed values of Circ, and so
         was B; A's mean interval is 108 d. What R and Q count is not fitted: the paper says that the server "tracks how
         many clients need each page in a particular chunk, and maintains its sum over all the pages" (R in pages times
         clients) and that "clients request and receive Web data in chunks" (Q in chunks). Freshness is that of pages.

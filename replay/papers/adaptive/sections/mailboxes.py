@@ -85,8 +85,8 @@ def _write_table_2(page: Page, mailboxes: Sequence[str], counted: Counted) -> Cl
     heads = (f"`{name}`, {what}" for what in ("ours", "28 days of history") for name in mailboxes)
     page.table(("expected (theta)", "actual, printed (DBWORLD)", *heads), rows)
     page.text(
-        """The paper finds 1 to 2 % fewer than expected, we find more: a rate averaged since the beginning lags behind a
-        list that grows. With a history of the last 28 days (`history_window`) most of the difference is gone."""
+        """The paper finds 1 to 2 % fewer than expected. A rate averaged since the beginning lags behind a list that
+        grows, so the table also has a history of the last 28 days (`history_window`)."""
     )
     off = {
         curve.name: [

@@ -67,13 +67,13 @@ def write(work: Work, page: Page, whole: Paired) -> None:
         f"""**With one cache a missed update affects more requests.** {first_requests} of its requests that find a copy
         are the first of their client. In a cache of the client's own they would be misses, and fresh.""",
         f"""**IndHist never validates in an hour in which it knows no update.** {least_known.requests} of the requests
-        are for objects with fewer than ten known updates, for which that is most of the day. A bound corrects this, a
-        better model does not: with `max_ttl=1h` IndHist needs {found[RECORDED][bounded]}.""",
-        f"""**A part of the validations can hardly be saved.** Of the requests for objects with 200 known updates and
+        are for objects with fewer than ten known updates, for which that is most of the day. With `max_ttl=1h` IndHist
+        needs {found[RECORDED][bounded]}.""",
+        f"""**Some objects change often.** Of the requests for objects with 200 known updates and
         more {busiest.changed} find a change; {busiest.validations} of TTL's validations are theirs, and there AggHist
         needs {busiest.cells[agg]}. For objects with fewer than ten known updates it needs {least_known.cells[agg]}.""",
-        f"""**Eight days of training are too short.** With rates known beforehand IndHist would need
-        {found[RATES_KNOWN][ind]}. Bursts, where TTL is thought to be good, are not the reason: with independent updates
+        f"""**Training has eight days.** With rates known beforehand IndHist would need
+        {found[RATES_KNOWN][ind]}. TTL is thought to be good in bursts. With independent updates
         AggHist needs {found[NO_BURSTS][agg]}, and IndHist with rates known {found[BOTH][ind]}. The advantage of
         histories over TTL is the pattern of the day: with gaps shuffled, which destroys it, AggHist needs
         {found[NO_HOURS][agg]}.""",
@@ -84,7 +84,7 @@ def write(work: Work, page: Page, whole: Paired) -> None:
     answer.text(
         """For use, behind one cache: give `indhist` or `agghist` a `max_ttl`, of about an hour for 1 or 2 % stale hits,
         of some hours for 5 %; the default of a day changes nothing. (The bounds were chosen on the very days they are
-        measured on.) The row with resampled objects shows how little a difference of some hundredths means."""
+        measured on.) The row with resampled objects shows what a difference of some hundredths means."""
     )
 
 
