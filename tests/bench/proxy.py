@@ -69,7 +69,8 @@ EXPLANATION = f"""Hits of {SIZE // 1024} KB, one process each, all running at on
 compares what was measured in the same seconds. `requests/s` is what a client gets; where other work ran beside it, hits
 per second of the proxy's processor time are steadier. Times are multiples of stock mitmdump with an addon that answers
 in `request`; each is the median of the rounds, with the smallest and the largest. *By streams* is bestbefore with
-every request through mitmproxy's events, *at the bytes* as it is installed ([layer](../decisions/layer.md))."""
+every request through mitmproxy's events, *at the bytes* as it is installed ([layer](../decisions/layer.md)). The client
+of HTTPS is in Python: over HTTP/2 it takes a good part of the time, and processor time tells more there."""
 
 
 @dataclass
