@@ -48,11 +48,13 @@ class Store:
         forget_after_s: float,
         store_max: int | None = None,
         forgotten: Callable[[Tombstone], None] = lambda _: None,
+        has_peers: bool = False,
     ) -> None:
         """Create a store on a backend.
 
         `store_max`: how many bytes may be stored; None if the backend bounds itself. `forgotten` is called with each
-        tombstone of any process that removes histories, possibly more than once.
+        tombstone of any process that removes histories, possibly more than once. `has_peers`: this is one of several
+        workers, which are to find what the others store at once.
         """
         self._clock = clock
         self._notices = Notices()
@@ -71,6 +73,7 @@ class Store:
             hot_max=hot_max,
             keep_s=keep_s,
             store_max=store_max,
+            has_peers=has_peers,
         )
         self.sites = Sites(self._link, faults)
         self._groups = Groups(self._link, clock, self._histories.waiting_gain)
@@ -96,7 +99,14 @@ class Store:
         counts = (self._requests, self.planning.wants, self.demand, self.stale)
         self._parts = parts = (self._tombstones, self._histories, self._copies, self.sites, *counts)
         self._write_behind = WriteBehind(
-            self._link, self._notices, faults, clock.monotonic, parts, self._invalidation.connect, self._read_due
+            self._link,
+            self._notices,
+            faults,
+            clock.monotonic,
+            parts,
+            self._invalidation.connect,
+            self._read_due,
+            has_peers=has_peers,
         )
         self._sweep = Sweep(self._link, clock, self._write_behind.writing, self._tombstones, forget_after_s)
         self._closed = False

@@ -58,8 +58,12 @@ class Copies:
         hot_max: int,
         keep_s: float,
         store_max: int | None,
+        has_peers: bool = False,
     ) -> None:
-        """`store_max`: how many bytes may be stored; None if the backend bounds itself."""
+        """`store_max`: how many bytes may be stored; None if the backend bounds itself.
+
+        `has_peers`: other workers store copies too, which are looked for before an origin is asked.
+        """
         self._link = link
         self._clock = clock
         self._tombstones = tombstones
@@ -67,6 +71,7 @@ class Copies:
         self._faults = faults
         self._keep_s = keep_s
         self._store_max = store_max
+        self._has_peers = has_peers
         self._hot = MemoryCache(hot_max)
         self._searches = SearchIndex()
         self._dictionaries = DictionaryIndex()
@@ -105,7 +110,7 @@ class Copies:
         found = CopySet(
             _in_order(_latest((*living, *(put.copy for put in waiting), *now_held.copies))),
             {**now_held.bodies, **{p.copy.body.digest: p.body for p in waiting if isinstance(p.body, bytes)}},
-            complete=kept is not None,
+            complete=kept is not None and not self._has_peers,
             may_have_parts=self._may_have_parts(url, partition, kept),
         )
         self._hot.put(url, partition, found)

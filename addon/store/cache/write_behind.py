@@ -12,6 +12,8 @@ from bestbefore.addon.store.cache.notices import Notices, log
 
 GATHER_S = 0.2
 """How long entries are gathered for a batch. With the time of the write, this is what a killed proxy loses."""
+PEERS_GATHER_S = 0.02
+"""The same for a worker, whose copies the others are to find soon."""
 IDLE_S = 5.0
 """The longest wait of entries that are not urgent: the counts of requests."""
 RETRY_FIRST_S, RETRY_LONGEST_S = 0.1, 2.0
@@ -55,8 +57,14 @@ class WriteBehind:
         parts: Sequence[Part],
         connect: Callable[[], Awaitable[None]],
         read_due: Callable[[], Awaitable[None]],
+        *,
+        has_peers: bool = False,
     ) -> None:
-        """`connect` connects to the backend, and reads what was missed. `read_due` reads due data between writes."""
+        """`connect` connects to the backend, and reads what was missed. `read_due` reads due data between writes.
+
+        `has_peers`: other workers wait for what is written.
+        """
+        self._has_peers = has_peers
         self._link = link
         self._notices = notices
         self._faults = faults
@@ -109,7 +117,7 @@ class WriteBehind:
             await self._reconnect()
             return
         if await _wait_for(self._link.work, IDLE_S):
-            await _wait_for(self._link.hurry, GATHER_S)
+            await _wait_for(self._link.hurry, PEERS_GATHER_S if self._has_peers else GATHER_S)
         self._link.hurry.clear()
         self._link.work.clear()
         if not await self._write_round():

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bestbefore.addon.clock import ManualClock
+from bestbefore.addon.clock import ManualClock, RealClock
 from bestbefore.addon.engine.update import Update
 from bestbefore.addon.store.backend.interface import CopySet, UnwritableError
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
@@ -40,6 +40,19 @@ async def test_what_is_not_known_is_no_copy(store, copy_of):
     assert store.hot(URL) is None
     assert await store.copies(URL) == CopySet()
     assert await store.body(copy_of(URL)) is None
+
+
+async def test_workers_look_for_what_another_has_stored_since(open_a_store, valkey, copy_of, monkeypatch):
+    monkeypatch.setattr(write_behind, "GATHER_S", 60.0)  # that of a proxy alone
+    one, other = [await open_a_store(valkey.url, processes=2) for _ in range(2)]
+    now_s = RealClock().now()
+    for body in (b"first", b"second"):
+        copy = copy_of(URL, body, now_s)
+        one.put(copy, body)
+        await until(lambda: not one.status().pending_copies)
+        assert [found.body for found in (await other.copies(URL)).copies] == [copy.body]
+        assert not other.hot(URL).complete, "an expired one is looked for again"
+        now_s += 1.0
 
 
 async def test_copies_of_one_partition_answer_no_other(store, copy_of):
