@@ -153,15 +153,18 @@ def test_the_sitemaps_that_a_robots_txt_names_are_fetched_and_tell_of_changes(
     pages.pages["/map.xml.gz"] = {}, listing("urlset", "url", "/page")
     pages.put("/page", "1", Age="600")  # as it was ten minutes ago
     config = tmp_path / "proxy.toml"
-    config.write_text("[prefetch]\n")
+    policy = '[default]\npolicy = "fixed"\ninterval = "2h"\n'
+    config.write_text(policy + "[prefetch]\n")
     proxy = start_proxy("--config", str(config))
     proxy.get(pages.url + "/page")
     config.write_text(
-        "[prefetch]\nenabled = true\nsitemaps = true\nper_host_interval = 0\n"
+        policy + "[prefetch]\nenabled = true\nsitemaps = true\nper_host_interval = 0\n"
         f'watch = ["{pages.url}/watched"]\n'  # fetched at once, so that robots.txt is read
     )
     believed = 'bestbefore_signals_total{kind="sitemap",result="believed"}'
     wait_for(lambda: believed in proxy.metrics(), 90.0)  # a minute later if an answer of the store came too late
+    page = proxy.get(pages.url + "/page")
+    assert "detail=signal" in page.cache_status, "by its policy the copy is fresh"
     asked = [path for path, _ in pages.asked]
     assert asked.count("/robots.txt") == 1
     assert [asked.count(path) for path in ("/index.xml.gz", "/map.xml.gz", "/no.xml")] == [1, 1, 0]

@@ -14,6 +14,7 @@ from bestbefore.addon.engine.signals.links import declared_hub
 from bestbefore.addon.engine.unvalidated.without_validator import Learnt, learnt_of, lifetime_of, stored_as
 from bestbefore.addon.feeds.document import Document
 from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig
+from bestbefore.addon.proxy.exchange.background import BackgroundTasks
 from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.content import Collected, Content, for_store
 from bestbefore.addon.proxy.exchange.context import Contact, RequestContext
@@ -77,6 +78,8 @@ class AnswerCollector:
     budget: Budget
     parts: StoredParts
     signals: Signals
+    background: BackgroundTasks
+    """Those of the proxy: a listing is read on when the contact that brought it has ended."""
 
     async def collect(
         self, contact: Contact, fetched: Fetched, chunks: AsyncGenerator[bytes], relay: Relay, spool: Spool
@@ -175,7 +178,7 @@ class AnswerCollector:
         if document is not None:
             copy = as_copy_of_feed(copy, document, rule)
         if collected is not None and not is_part and relay.why_not_stored in ("", NoStore.NEVER_USABLE):
-            await self._take_signals(contact, copy, collected, document)
+            await self._take_signals(copy, collected, document)
         listing = None if document is None else listing_of(copy, document)
         observation = observed(request, copy, digest, rule, relay.reported, listing, relay.delivery)
         teaches = shows_object(copy.head.status) and (copy.has_validator or not is_part)
@@ -206,7 +209,7 @@ class AnswerCollector:
         _, context.record.ttl_s = next_decision(request, evaluated, rule, self.clock.now())
         return Completed(evaluated, stored=True)
 
-    async def _take_signals(self, contact: Contact, copy: Copy, content: Collected, feed: Document | None) -> None:
+    async def _take_signals(self, copy: Copy, content: Collected, feed: Document | None) -> None:
         """Take the signals of a sitemap, and note a declared hub, unless the response is for one client or Cookie."""
         if copy.client or copy.personal or copy.fetched_with_cookie or copy.fetched_with_authorization:
             return
@@ -215,7 +218,7 @@ class AnswerCollector:
             self.signals.on_hub(copy.url, hub)
         listed = None if feed is not None else await read_listing(copy.head, content)
         if listed is not None:
-            contact.background.spawn(self.signals.listed(copy.url, *listed, copy.current_s))
+            self.background.spawn(self.signals.listed(copy.url, *listed, copy.current_s))
 
     def _as_learnt(self, contact: Contact, relay: Relay, learnt: RecordChange, copy: Copy | None) -> Copy | None:
         """Return the copy of a response without validator as it is stored; None if more must be learnt first.

@@ -124,7 +124,9 @@ class Exchanges:
         self._stored = StoredContent(store, budget)
         self._parts = StoredParts(store, self._stored, budget)
         signals = signals or Signals(clock, store)
-        collector = AnswerCollector(clock, store, self._evaluator, self._active, feeds, budget, self._parts, signals)
+        collector = AnswerCollector(
+            clock, store, self._evaluator, self._active, feeds, budget, self._parts, signals, self._background
+        )
         contacts = Contacts(
             clock,
             store,
