@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 from bestbefore.addon.engine.request import marked
 from bestbefore.addon.engine.signals.links import DeclaredHub
 from bestbefore.addon.engine.signals.subscription import PushProof, PushState, PushSubscription
-from bestbefore.addon.prefetcher.eligibility import ASKED_RANGES, MIN_REQUESTS, Refusal
+from bestbefore.addon.prefetcher.eligibility import ASKED_RANGES, Refusal
 from bestbefore.addon.prefetcher.watching import watched_fetch_of
 from bestbefore.addon.proxy.access.reach import Reach
 from bestbefore.addon.proxy.companion import Companion
@@ -20,7 +20,8 @@ from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.proxy.signals.signals import WEBSUB
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
 from bestbefore.addon.websub.listener import HubListener
-from bestbefore.addon.websub.subscriptions import Subscriptions
+from bestbefore.addon.websub.subscriptions import Subscriptions, ranges_wanted
+from bestbefore.addon.wishes import Wishes
 
 logger = logging.getLogger(__name__)
 
@@ -154,11 +155,13 @@ class WebSubSubscriber(Companion):
         asked = await service.store.planning.asked(urls, ASKED_RANGES) if urls else []
         if asked is None:
             return self._wanted
-        return {
-            url: tuple(sorted(filter(None, ranges)))
-            for url, ranges in zip(urls, asked, strict=True)
-            if url in watched or sum(ranges.values()) >= MIN_REQUESTS
-        }
+        wanted = {}
+        for url, ranges in zip(urls, asked, strict=True):
+            stays = url in watched or self._wishes(url).prefetch == "always"
+            found = ranges_wanted(ranges, self._wanted.get(url, ()), stays=stays)
+            if found is not None:
+                wanted[url] = found
+        return wanted
 
     def _attend(self, one: PushSubscription, now_s: float) -> None:
         """Ask the hub of a subscription if it is time."""
@@ -173,12 +176,15 @@ class WebSubSubscriber(Companion):
         elif not is_wanted and one.is_live(now_s):
             self._ask(one, "unsubscribe", one.ending(now_s))
 
+    def _wishes(self, url: str) -> Wishes:
+        own = Target.parse(url)
+        return self._service.config.rules.rule_for(own.host, own.path).wishes
+
     def _is_allowed(self, one: PushSubscription) -> bool:
         """Whether the owner allows requests to the hub, and requests for the object without a client."""
         service, own, hub = self._service, Target.parse(one.url), Target.parse(one.hub)
-        wishes = service.config.rules.rule_for(own.host, own.path).wishes
         passed = service.settings.is_passthrough(own.host) or service.settings.is_passthrough(hub.host)
-        return wishes.prefetch != "never" and not passed and "@" not in one.hub
+        return self._wishes(one.url).prefetch != "never" and not passed and "@" not in one.hub
 
     def _ask(self, one: PushSubscription, mode: str, then: PushSubscription) -> None:
         host = Target.parse(one.hub).host

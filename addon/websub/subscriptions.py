@@ -1,12 +1,13 @@
 """The subscriptions of a proxy, which its store keeps."""
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from bestbefore.addon.engine.signals.links import DeclaredHub
 from bestbefore.addon.engine.signals.subscription import PushState, PushSubscription
+from bestbefore.addon.prefetcher.eligibility import MIN_REQUESTS
 from bestbefore.addon.store.positions import Positions
 
 MOST = 2000
@@ -79,6 +80,17 @@ class Subscriptions:
         del self._by_url[subscription.url]
         del self._urls[subscription.path]
         self._is_written = False
+
+
+def ranges_wanted(asked: Mapping[str, int], known: tuple[str, ...], *, stays: bool) -> tuple[str, ...] | None:
+    """Return the private ranges from which an object is wanted, by its requests from each; None if it is not.
+
+    One that stays without requests is wanted from where clients once did: `known`.
+    """
+    ranges = tuple(sorted(filter(None, asked)))
+    if stays:
+        return ranges if any(asked.values()) else known
+    return ranges if sum(asked.values()) >= MIN_REQUESTS else None
 
 
 def name_of(callback_url: str) -> str:

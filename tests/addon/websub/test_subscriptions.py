@@ -6,7 +6,7 @@ from bestbefore.addon.clock import RealClock
 from bestbefore.addon.engine.signals.links import DeclaredHub
 from bestbefore.addon.engine.signals.subscription import PushState
 from bestbefore.addon.websub import subscriptions
-from bestbefore.addon.websub.subscriptions import Subscriptions
+from bestbefore.addon.websub.subscriptions import Subscriptions, ranges_wanted
 from tests.addon.store.memory_backend import open_memory_store
 
 HUB = DeclaredHub("http://hub/", "http://x/a")
@@ -66,3 +66,10 @@ async def test_their_number_is_bounded_and_those_in_use_stay(monkeypatch) -> Non
     assert not known.declared("http://x/4", HUB)
     known.forget("http://x/2")
     assert known.declared("http://x/4", HUB)
+
+
+def test_what_stays_without_requests_is_wanted_from_where_clients_once_asked() -> None:
+    assert ranges_wanted({"": 1, "10.0.0.0/8": 1}, (), stays=False) == ("10.0.0.0/8",)
+    assert ranges_wanted({"": 1}, ("10.0.0.0/8",), stays=False) is None
+    assert ranges_wanted({}, ("10.0.0.0/8",), stays=True) == ("10.0.0.0/8",)
+    assert ranges_wanted({"": 1}, ("10.0.0.0/8",), stays=True) == ()
