@@ -1,4 +1,4 @@
-"""The candidates that this proxy holds: they enter, are estimated anew at each contact, and leave."""
+"""The candidates that this proxy holds: they enter, are estimated at each contact, and leave."""
 
 import asyncio
 import logging
@@ -212,7 +212,7 @@ class Candidates:
     # Single objects
 
     async def look(self, urls: Iterable[str], attempted_s: Mapping[str, float] | None = None) -> None:
-        """Estimate objects anew; those that are in demand enter, others leave. Those of other shards are announced.
+        """Estimate objects; those that are in demand enter, others leave. Those of other shards are announced.
 
         `attempted_s`: when some were last tried; they are next due as if that had been a contact.
         """
@@ -331,7 +331,7 @@ class Candidates:
         return self.loaded.is_set() and self._steady.is_set() and is_known
 
     def take(self, now_s: float) -> Job | None:
-        """Return a job that is due, which leaves the schedule until its object is estimated anew; None if none is."""
+        """Return a job that is due, which leaves the schedule until its object has a new estimate; None if none is."""
         while self._is_ready and (slot := self.schedule.take(now_s)) is not None:
             url, contact_s = self.objects.url(slot), self.schedule.contact_s(slot)
             opens_s = self._opens_s(url, now_s)

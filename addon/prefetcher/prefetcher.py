@@ -58,7 +58,7 @@ class Prefetcher(Companion):
         self._changed: set[str] = set()
         """Objects in the shards of other proxies that are said to have changed."""
         self._to_look_at: dict[str, float] = {}
-        """Objects to be estimated anew, with the time of the last attempt to fetch them, or -inf."""
+        """Objects that wait for a new estimate, with the time of the last attempt to fetch them, or -inf."""
         self._politeness = Politeness(self._settings.per_host_interval, 1, np.random.default_rng(secrets.randbits(64)))
 
     async def start(self) -> None:
@@ -131,7 +131,7 @@ class Prefetcher(Companion):
         self._politeness.answered(registrable_domain(host), head.status, retry_after, self._service.clock.now())
 
     def note_contact(self, url: str) -> None:
-        """Estimate a candidate anew: its origin was contacted."""
+        """Renew the estimate of a candidate whose origin was contacted."""
         if self._candidates is None or self._fetcher is None:
             return
         if self._fetcher.contacted(url) or self._candidates.objects.slot_of(url) is not None:

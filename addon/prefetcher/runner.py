@@ -136,7 +136,7 @@ class Runner:
             domain = _domain_of(job.url)
             number = self._waiting.number(domain)
             if job.url in self._busy:
-                continue  # it is estimated anew when that has ended
+                continue  # it gets a new estimate when that has ended
             if number >= MOST_OF_A_DOMAIN:
                 wait_s = max(number * self.politeness.interval_s, self.politeness.paused_s(domain, now_s))
                 self.candidates.postpone(job.url, now_s + wait_s)

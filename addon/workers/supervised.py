@@ -64,7 +64,7 @@ class Supervised:
         self.greeting: asyncio.Future[str | Failed] = asyncio.get_running_loop().create_future()
         """The text of the first process that listens, or why it cannot."""
         self.closed = asyncio.Event()
-        """Set when it does not accept connections any more, because it was told so."""
+        """Set when it does not accept connections any more, because it was asked to stop."""
         self.restarts = 0
         self._task = asyncio.create_task(self._keep())
 

@@ -66,7 +66,7 @@ class _Worker:
         self._ending: asyncio.Task[None] | None = None
 
     async def run(self, sockets: Sequence[socket.socket]) -> None:
-        """Serve until told to stop, and report the reason if that is not possible."""
+        """Serve until asked to stop, and report the reason if that is not possible."""
         limit_retained()
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._drain)
         obeying = asyncio.create_task(self._obey())
