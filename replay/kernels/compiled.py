@@ -35,12 +35,12 @@ from bestbefore.replay.kernels.siblings import SiblingColumns
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 
+make_prefetch_compilable()  # before what calls it is registered
 for named in (
     CompleteFeatures, ObservedFeatures, KnownByContacts, KnownCompletely, Rule, RuleWithFallback, Share, Mass, Price,
     Controlled, Uncontrolled,
 ):
     make_methods_compilable(named)
-make_prefetch_compilable()
 for loop in (
     walk.replay, observed.replay, learning.learn_all, learning.report_all, memories.remember, memories.count_requests,
     siblings.contact_sites,
