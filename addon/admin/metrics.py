@@ -106,10 +106,9 @@ class Metrics:
             sent.inc(answered.sent_bytes)
             if answered.received_bytes:
                 received.inc(answered.received_bytes)
-        if answered.outcome is not Outcome.HIT or not answered.complete:  # a hit adds to none of these
-            for counter, added in self._counted:
-                if amount := added(answered):
-                    counter.inc(amount)
+        for counter, added in self._counted:
+            if amount := added(answered):
+                counter.inc(amount)
         if answered.feed:
             answers, spared = self._feeds[answered.feed]
             answers.inc()

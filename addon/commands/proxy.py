@@ -49,7 +49,7 @@ def proxy_options[F: Callable[..., Any]](command: F) -> F:
 @click.command("proxy")
 @proxy_options
 @click.option("--workers", metavar="N",
-              help="Processes that serve the address, with one store: 1 to 64 (default 1).")
+              help="Number of processes that serve the address, with one store: 1 to 64 (default 1).")
 @click.option("--hub", "channel", metavar="URL",
               help="Take copies from a hub's channel, on a Redis server: rediss://USER:PASSWORD@HOST:PORT/DB.")
 @click.option("--subscribe", multiple=True, metavar="PATTERN",
