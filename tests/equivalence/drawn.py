@@ -126,8 +126,8 @@ def fast_or_slow(specs: Sequence[str], engine: int) -> list[Any]:
     return parameters
 
 
-def compiled(specs: Sequence[str], settings: Iterable[tuple[Any, Any]]) -> list[Any]:
-    """The parameters of a test of what is compiled: a policy, in two settings.
+def compiled(specs: Sequence[str], settings: Iterable[tuple[Any, Any]], engine: int) -> list[Any]:
+    """The parameters of a test of what is compiled for an engine: a policy, in two settings.
 
     The few policies of the fast tests come in each combination, the others in every other one: random traces are
     replayed in all.
@@ -135,7 +135,7 @@ def compiled(specs: Sequence[str], settings: Iterable[tuple[Any, Any]]) -> list[
     every = list(settings)
     return [
         pytest.param(spec, *pair, marks=() if spec in COMPILED_SPECS else pytest.mark.slow)
-        for number, spec in enumerate(specs)
+        for number, spec in enumerate(one for one in specs if is_compiled(one, engine))
         for pair in (every if spec in COMPILED_SPECS else every[number % 2 :: 2])
     ]
 

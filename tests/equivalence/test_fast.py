@@ -189,7 +189,7 @@ def check(updates: Path, requests: Path, spec: str, cache: Cache, grouping: Grou
 
 @pytest.mark.parametrize(
     ("spec", "cache", "grouping"),
-    compiled(SPECS, itertools.product(Cache, [Grouping.ALL, Grouping.PREFIX])),
+    compiled(SPECS, itertools.product(Cache, [Grouping.ALL, Grouping.PREFIX]), 0),
 )
 def test_on_the_excerpt(spec: str, cache: Cache, grouping: Grouping, data: Path) -> None:
     check(data / "excerpt.updates.csv", data / "excerpt.requests.csv.gz", spec, cache, grouping)

@@ -187,7 +187,7 @@ def check(scenario: Scenario, spec: str) -> None:
     assert counts == expected[0]
 
 
-@pytest.mark.parametrize(("spec", "cache", "warm"), compiled(PAST_SPECS, itertools.product(Cache, Warm)))
+@pytest.mark.parametrize(("spec", "cache", "warm"), compiled(PAST_SPECS, itertools.product(Cache, Warm), 1))
 def test_on_the_excerpt(spec: str, cache: Cache, warm: Warm, data: Path) -> None:
     grouping = Grouping.PREFIX if warm is Warm.COMPLETE else Grouping.ALL
     paths = data / "excerpt.updates.csv", data / "excerpt.requests.csv.gz"
