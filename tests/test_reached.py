@@ -7,11 +7,8 @@ COMMANDS = ("bestbefore.addon.commands", "bestbefore.replay.commands")
 """`addon/cli.py` imports them by name, when they are called."""
 PAPERS = "bestbefore.replay.papers"
 
-COMPARED = {
-    "bestbefore.policies.models.borrowing", "bestbefore.policies.models.rates.posterior",
-    "bestbefore.policies.models.rates.recent",
-}
-"""Other estimates of rates, for comparison (docs/architecture.md)."""
+COMPARED = {"bestbefore.policies.models.rates.recent"}
+"""Another estimate of rates, for comparison (docs/architecture.md)."""
 
 
 def test_modules_that_no_command_reaches_lie_with_their_users():

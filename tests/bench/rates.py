@@ -14,12 +14,12 @@ import numpy as np
 from compared.contact_evidence import evidence_at_contacts
 from compared.corrected_rates import corrected_from_flags, corrected_from_latest
 from compared.online_rates import Polls, after_contact
+from compared.posterior import posterior
 from compared.smoothed_rates import smoothed_rate
 from results_page import write_page
 
 from bestbefore.policies.models.rates.evidence import Estimate, Evidence
 from bestbefore.policies.models.rates.likelihood import most_likely
-from bestbefore.policies.models.rates.posterior import posterior
 from bestbefore.policies.models.rates.prior import GammaRate, fitted_prior
 from bestbefore.policies.units import HOUR_S, FloatArray
 

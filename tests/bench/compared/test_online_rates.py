@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from compared.contact_evidence import evidence_at_contacts
 from compared.online_rates import Polls, after_contact
+from compared.posterior import posterior
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.policies.models.rates.posterior import posterior
 from bestbefore.policies.models.rates.prior import GammaRate
 
 HOUR = 3600.0

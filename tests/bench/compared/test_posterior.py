@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 from compared.contact_evidence import evidence_at_contacts
+from compared.posterior import posterior
 
 from bestbefore.policies.models.rates.evidence import Evidence
-from bestbefore.policies.models.rates.posterior import posterior
 from bestbefore.policies.models.rates.prior import GammaRate
 
 HOUR = 3600.0
