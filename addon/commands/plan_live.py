@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -15,6 +16,11 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.commands.store_options import config_and_clock, open_configured_store, store_options
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.prefetcher.outlook import LISTED, Means, Outlook, outlook, target_text
+from bestbefore.policies.prefetch.online.estimate import SHORTEST_S
+from bestbefore.policies.prefetch.online.expectation import LOG_PRICES
+
+END = 0.9
+"""The part of the range of log prices beyond which a price is at its end, alone or in a mean of several proxies."""
 
 
 @click.command("plan")
@@ -50,7 +56,7 @@ def plan_text(plan: Outlook, now_s: float) -> str:
         proxies = "1 proxy" if plan.proxies == 1 else f"{plan.proxies} proxies"
         lines += [
             f"schedule    of {plan.objects} objects in {proxies}, as of {utc(plan.made_s)}",
-            f"due         at the index {_shown(plan.price)}, for {plain_text(plan.objective)}",
+            f"due         {_due_text(plan.price, plain_text(plan.objective))}",
             f"budget      {plan.budget_per_day:g} fetches a day, {plan.spent_today} made in the last 24 hours; "
             f"{plan.contacts_per_day:.4g} expected a day",
             *_target_lines(plan),
@@ -79,8 +85,16 @@ def _target_lines(plan: Outlook) -> Iterator[str]:
         yield f"target      {plain_text(text)}"
 
 
-def _shown(number: float | None) -> str:
-    return "unknown" if number is None else f"{number:.4g}"
+def _due_text(price: float | None, objective: str) -> str:
+    """Say when an object is due; at an end of the range of prices the index decides nothing."""
+    if price is None:
+        return f"at an index that is not known yet, for {objective}"
+    least, most = (math.exp(END * log_price) for log_price in LOG_PRICES)
+    if price < least:
+        return f"whenever limits allow it, every {span(SHORTEST_S)} at most: the budget is ample"
+    if price > most:
+        return "at the longest intervals of the rules only: these take all of the budget"
+    return f"at the index {price:.4g}, for {objective}"
 
 
 def _means(means: Means) -> str:

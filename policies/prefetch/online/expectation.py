@@ -15,6 +15,8 @@ from bestbefore.policies.prefetch.online.index import Index
 from bestbefore.policies.units import HOUR_S, FloatArray
 
 LOG_PRICES = (-200.0, 200.0)
+"""A price at the lower end means that the budget is not used up though all objects are contacted as often as they may
+be; one at the upper end, that it is exceeded by contacts at the longest intervals."""
 TOLERANCE = 1e-4
 """The relative error of the budget or the target at a solved price."""
 MOST_LOG = 1e3

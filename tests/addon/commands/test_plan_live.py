@@ -10,6 +10,9 @@ from bestbefore.addon.commands.plan_live import plan_text
 from bestbefore.addon.prefetcher.outlook import LISTED, Fetch, Means, Outlook, Troubled
 from bestbefore.addon.store.candidate import Candidate
 from bestbefore.addon.store.opening import open_store
+from bestbefore.policies.prefetch.online.estimate import ScheduleEstimate
+from bestbefore.policies.prefetch.online.schedule import Schedule
+from bestbefore.policies.units import HOUR_S
 
 NOW_S = 1706227238.0
 PLAN = Outlook(
@@ -68,9 +71,23 @@ def test_the_target_and_what_is_watched_are_shown() -> None:
     assert "watched     50 objects; all are well" in plan_text(replace(plan, troubled=()), NOW_S)
 
 
+def due_text(price: float | None) -> str:
+    return plan_text(replace(PLAN, price=price), NOW_S).splitlines()[1]
+
+
 def test_without_objects_there_is_no_index() -> None:
-    text = plan_text(replace(PLAN, price=None, objects=0, next=()), NOW_S)
-    assert text.splitlines()[1] == "due         at the index unknown, for delay"
+    assert due_text(None) == "due         at an index that is not known yet, for delay"
+
+
+def test_a_budget_that_decides_nothing_is_said_to_be_ample_or_too_small() -> None:
+    schedule = Schedule("delay", 1e9, 0.0)
+    schedule.put(0, ScheduleEstimate(0.1, 0.0, longest_s=HOUR_S))
+    schedule.set_price(0.0)
+    assert due_text(schedule.price) == "due         whenever limits allow it, every 5m at most: the budget is ample"
+    schedule.set_budget(1e-3, 0.0)
+    assert "longest intervals" in due_text(schedule.price)
+    schedule.set_budget(2.0, 0.0)
+    assert due_text(schedule.price) == f"due         at the index {schedule.price:.4g}, for delay"
 
 
 @pytest.mark.live
