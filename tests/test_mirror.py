@@ -27,7 +27,6 @@ TESTED_BY = {
     "tests/addon/proxy/mitm/test_layer.py": "addon/proxy/mitm/wait",
     "tests/addon/proxy/test_service.py": "addon/proxy/identity addon/proxy/recording",
     "tests/addon/proxy/mitm/wire/test_hits.py": "addon/proxy/mitm/wire/written",
-    "tests/addon/store/backend/resp/test_client.py": "addon/store/backend/resp/pipeline",
     "tests/contracts/test_keeper.py": "addon/store/backend/keeper_memory addon/store/backend/keeper_redis",
     "tests/equivalence/test_fast.py": (
         "replay/kernels/compiled replay/kernels/arrays/histories replay/kernels/observed replay/kernels/arrays/packed"

@@ -155,7 +155,7 @@ class SiteChannel:
     async def read(self, after: str, wait_s: float) -> list[StreamEntry]:
         """Return the entries after one, waiting for the first."""
         key = self._key("messages")
-        found = await self._connection.ask_apart(
+        found = await self._connection.ask(
             "XREAD", "COUNT", READ_ENTRIES, "BLOCK", _ms(wait_s), "STREAMS", key, after
         )
         streams = pairs(found or ())

@@ -21,7 +21,6 @@ from bestbefore.addon.store.backend.interface import (
     UnavailableError,
     UnwritableError,
 )
-from bestbefore.addon.store.backend.resp.client import PipelinedClient
 
 log = logging.getLogger("bestbefore.store")
 
@@ -29,8 +28,6 @@ PATIENCE_S = 2.0
 """How long a server may take to accept a connection (half a second on a busy machine), and to reply, also with some MB:
 a client waits that could be served without the store."""
 CONNECTIONS = 16
-PIPELINED_BYTES = 1024 * 1024
-"""Larger writes have a connection of their own, so that no read waits behind them."""
 LISTEN_S = 5.0
 """How often the connection for subscriptions is checked."""
 
@@ -113,7 +110,7 @@ def _wrong_input(e: Exception) -> str | None:
 
 
 class Connection:
-    """A connection for most commands, a pool for the others and for a cluster, and one for subscriptions.
+    """A pool of connections for commands, pipelines and scripts, and one for subscriptions.
 
     Replies are typed Any: redis-py declares each as a union of its sync and async forms.
     """
@@ -144,8 +141,6 @@ class Connection:
         self._client: Any = None
         self._plain: Any = None
         self._listener: asyncio.Task[None] | None = None
-        self._pipelined: PipelinedClient | None = None
-        """For commands to one server; None for a cluster."""
 
     async def open(self) -> None:
         """Connect or reconnect. Raises StoreInputError for a refused password or a server that is no Redis.
@@ -164,8 +159,6 @@ class Connection:
             if self.info.get("cluster_enabled") and self._url is not None:
                 self._client = RedisCluster.from_url(self._url, retry=Retry(NoBackoff(), 1), **self._options)
                 await self._client.initialize()
-            else:
-                self._pipelined = PipelinedClient(self._plain, self._patience_s)
         except (errors.RedisError, errors.RedisClusterException, OSError, TimeoutError) as e:
             wrong = _wrong_input(e)
             if wrong is not None:
@@ -200,9 +193,6 @@ class Connection:
         if listener is not None:
             listener.cancel()
             await asyncio.gather(listener, return_exceptions=True)
-        pipelined, self._pipelined = self._pipelined, None
-        if pipelined is not None:
-            await pipelined.close()
         clients = {id(c): c for c in (self._client, self._plain) if c is not None}
         self._client = self._plain = None
         for client in clients.values():
@@ -225,17 +215,7 @@ class Connection:
                 await _close(client)
 
     async def ask(self, *command: Any) -> Any:
-        """Send one command. Raises UnavailableError, UnwritableError, CommandError."""
-        if self._pipelined is None:
-            return await self.ask_apart(*command)
-        with translated():
-            (answer,) = await self._pipelined.replies([command])
-        if isinstance(answer, Exception):
-            raise as_store_error(answer) from answer
-        return answer
-
-    async def ask_apart(self, *command: Any) -> Any:
-        """Send one command as `ask` does, but let no other wait for its reply, which is large."""
+        """Send one command. Raises UnavailableError, UnwritableError."""
         async with self._in_use() as client:
             return await client.execute_command(*command)
 
@@ -243,16 +223,11 @@ class Connection:
         """Send commands in one pipeline; the reply of a command that failed alone is a CommandError."""
         if not commands:
             return []
-        answers: list[Any]
-        if self._pipelined is not None and sum(map(_size, commands)) <= PIPELINED_BYTES:
-            with translated():
-                answers = await self._pipelined.replies(commands)
-        else:
-            async with self._in_use() as client:
-                pipeline = client.pipeline(transaction=False)
-                for command in commands:
-                    pipeline.execute_command(*command)
-                answers = await pipeline.execute(raise_on_error=False)
+        async with self._in_use() as client:
+            pipeline = client.pipeline(transaction=False)
+            for command in commands:
+                pipeline.execute_command(*command)
+            answers: list[Any] = await pipeline.execute(raise_on_error=False)
         for i, answer in enumerate(answers):
             if isinstance(answer, Exception):
                 answers[i] = as_store_error(answer)
@@ -323,11 +298,6 @@ async def _close(client: Any) -> None:
         await client.aclose()
         for node in client.get_nodes() if isinstance(client, RedisCluster) else ():  # its aclose acts only once
             await node.disconnect()
-
-
-def _size(command: Sequence[Any]) -> int:
-    """Return about how large a command is, bytes."""
-    return sum(len(argument) for argument in command if isinstance(argument, bytes | str))
 
 
 def pairs(flat: Any) -> list[tuple[bytes, bytes]]:

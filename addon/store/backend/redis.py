@@ -165,8 +165,7 @@ class RedisBackend(RedisRecords):
                 self._damaged(copy)
             return cast("Body | None", found)
         name = keys.of_object(copy.url, "bodies")[0]
-        ask = self._connection.ask if ref.size <= FILE_FROM_BYTES else self._connection.ask_apart
-        body: bytes | None = await ask("HGET", name, ref.digest)
+        body: bytes | None = await self._connection.ask("HGET", name, ref.digest)
         if body is None:
             return None
         whole = is_whole(ref, body) if ref.size < THREAD_FROM_BYTES else await asyncio.to_thread(is_whole, ref, body)

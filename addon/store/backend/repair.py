@@ -32,13 +32,6 @@ class RepairingCommands:
         except CommandError:
             return (await self.ask_all([command]))[0]
 
-    async def ask_apart(self, *command: Any) -> Any:
-        """Send a command as `ask` does, but let no other wait for its reply, which is large."""
-        try:
-            return await self._connection.ask_apart(*command)
-        except CommandError:
-            return (await self.ask_all([command]))[0]
-
     async def ask_all(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """Send commands in a pipeline; return their replies. Raises UnavailableError, UnwritableError, CommandError."""
         answers = await self._connection.answers(commands)

@@ -241,5 +241,5 @@ async def test_a_command_whose_connection_is_closed_under_it_finds_the_store_awa
 
     monkeypatch.setattr(connection._client, "execute_command", closed)
     with pytest.raises(UnavailableError):
-        await connection.ask_apart("PING")
+        await connection.ask("PING")
     await connection.close()
