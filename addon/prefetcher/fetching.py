@@ -22,7 +22,8 @@ from bestbefore.addon.prefetcher.robots import EVERYTHING, MAX_BYTES, NOTHING, R
 from bestbefore.addon.prefetcher.runner import BUDGET_SPENT, Done
 from bestbefore.addon.prefetcher.watching import Watched, watched_fetch_of
 from bestbefore.addon.proxy.access.reach import Reach
-from bestbefore.addon.proxy.exchange.exchange import Exchanges, Prefetched
+from bestbefore.addon.proxy.exchange.context import Prefetched
+from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.rfc9111.message import Fields, Request, Target

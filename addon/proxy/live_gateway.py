@@ -16,7 +16,8 @@ from bestbefore.addon.proxy.access.admission import Admission
 from bestbefore.addon.proxy.access.gate import Gate
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.budget import Budget
-from bestbefore.addon.proxy.exchange.exchange import Exchanges, Pending
+from bestbefore.addon.proxy.exchange.context import Pending
+from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
 from bestbefore.addon.proxy.limits import TimeLimits, limits_of
 from bestbefore.addon.proxy.mitm import bounds, transports

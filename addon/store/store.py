@@ -181,6 +181,24 @@ class Store:
         await self.sites.load(url)
         return await self._copies.copies(url, partition)
 
+    async def look_up(self, url: str, partition: str = "", *, copies: bool) -> tuple[CopySet | None, str | None]:
+        """Read what a contact needs of an object, with one round trip: its record too, for `learn`.
+
+        Returns its variants, as `copies` does, and another URL with a copy that probably answers, as `equivalent` does.
+        The variants are None without `copies`.
+        """
+        await self.sites.load(url)
+        held = self.hot(url, partition)
+        variants = held if copies and held is not None and held.complete else None
+        reads = copies and variants is None
+        found = await self._link.read(lambda backend: backend.look_up(url, copies=reads))
+        if found is not None:
+            self._histories.found(url, found.record)
+        if reads:
+            variants = self._copies.found(url, partition, None if found is None else found.copies)
+        other = self._copies.equivalent_in_memory(url, partition)
+        return variants, other or (None if found is None else found.equivalent)
+
     async def has_copies(self, url: str) -> bool:
         """Whether an object has copies, or parts (`conditional.parts`)."""
         return await self._copies.has(url)

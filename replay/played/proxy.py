@@ -14,7 +14,8 @@ from mitmproxy.proxy.layers.http import HTTPMode
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.proxy.exchange.answer import Answer
-from bestbefore.addon.proxy.exchange.exchange import Exchanges, Pending
+from bestbefore.addon.proxy.exchange.context import Pending
+from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.exchange.interim import Interim
 from bestbefore.addon.proxy.limits import DEFAULT_LIMITS, TimeLimits
 from bestbefore.addon.proxy.mitm import bounds

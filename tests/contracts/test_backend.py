@@ -17,6 +17,7 @@ from bestbefore.addon.store.backend.interface import (
     Commit,
     GroupCounts,
     KeptCopy,
+    LookUp,
     Put,
     Tombstone,
     Versioned,
@@ -79,6 +80,20 @@ async def test_of_an_unknown_object_there_is_nothing(backend):
     assert await backend.top(5) == []
     assert await backend.tombstones() == []
     assert await all_of(backend.recorded()) == await all_of(backend.copied()) == []
+
+
+async def test_a_look_up_finds_what_single_reads_find(backend):
+    assert await backend.look_up(URL, copies=True) == LookUp(Versioned(), [])
+    stored, other = copy(), copy(f"{URL}?b=2&a=1")
+    fields = other.head.fields.added(("No-Vary-Search", "key-order"))
+    other = replace(other, head=replace(other.head, fields=fields))
+    await backend.commit([Commit(URL, b"", record(), {})])
+    await backend.put([Put(stored, 1000.0, b"hello"), Put(other, 1000.0, b"hello")])
+    for url in (URL, other.url, f"{URL}?a=1&b=2", f"{URL}?a=1"):
+        (known,), copies = await backend.records([url]), await backend.copies(url)
+        another = await backend.equivalent(url)
+        assert await backend.look_up(url, copies=True) == LookUp(known, copies, another)
+        assert await backend.look_up(url, copies=False) == LookUp(known, None, another)
 
 
 async def test_of_no_objects_there_is_nothing(backend):

@@ -3,15 +3,20 @@
 from dataclasses import dataclass, replace
 from typing import Self
 
+from mitmproxy.connection import Client
+
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.engine.learning import RecordChange
-from bestbefore.addon.engine.request import Ask, unconditional
+from bestbefore.addon.engine.outcome import Outcome
+from bestbefore.addon.engine.request import Ask, Decision, Load, unconditional
 from bestbefore.addon.proxy.access.reach import LOOPBACK, Reach
 from bestbefore.addon.proxy.exchange.background import BackgroundTasks
 from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
 from bestbefore.addon.proxy.origin.upload import Upload
+from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Head, Request
 from bestbefore.addon.rules import DomainRule
+from bestbefore.addon.store.backend.interface import CopySet
 
 
 @dataclass(slots=True)
@@ -92,3 +97,29 @@ class Contact:
     def without_conditions(self) -> "Contact":
         """Return the contact without conditions, to be made again after a 304 that matches no stored copy."""
         return replace(self, ask=unconditional(self.ask))
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A request that needs the store or the origin, and the decision on it so far."""
+
+    context: RequestContext
+    client: Client
+    rule: DomainRule
+    decision: Decision | Load
+    copies: tuple[Copy, ...] = ()
+    """The copies on which the decision is based."""
+    in_memory: CopySet | None = None
+    """The copies that were in memory at the decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prefetched:
+    """What the origin answered to a prefetch."""
+
+    outcome: Outcome
+    status: int | None
+    """None: there was no answer."""
+    received_bytes: int
+    learnt: RecordChange | None
+    """None: the answer taught nothing."""

@@ -4,7 +4,7 @@ This is the shell's main path. It decides nothing: `engine` and the policies do.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from mitmproxy.connection import Client
@@ -14,7 +14,6 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine import feed_delta, heads, piggyback
 from bestbefore.addon.engine.channel.coverage import Coverage
 from bestbefore.addon.engine.equivalence import equivalent, on_equivalent
-from bestbefore.addon.engine.learning import RecordChange
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.partial.decision import ServeParts, may_use_parts, on_parts
 from bestbefore.addon.engine.request import Ask, Decision, Load, Refuse, Serve, ask_again, on_passed_through, on_request
@@ -28,7 +27,7 @@ from bestbefore.addon.proxy.exchange.background import BackgroundTasks
 from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.collecting import AnswerCollector
 from bestbefore.addon.proxy.exchange.contacts import Contacts
-from bestbefore.addon.proxy.exchange.context import Contact, RequestContext
+from bestbefore.addon.proxy.exchange.context import Contact, Pending, Prefetched, RequestContext
 from bestbefore.addon.proxy.exchange.dictionaries import Dictionaries
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
@@ -54,32 +53,6 @@ from bestbefore.addon.rfc9111.message import Fields, Head, Request
 from bestbefore.addon.rules import DomainRule, Rules
 from bestbefore.addon.store.backend.interface import Body, CopySet
 from bestbefore.addon.store.store import Store
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """A request that needs the store or the origin, and the decision on it so far."""
-
-    context: RequestContext
-    client: Client
-    rule: DomainRule
-    decision: Decision | Load
-    copies: tuple[Copy, ...] = ()
-    """The copies on which the decision is based."""
-    in_memory: CopySet | None = None
-    """The copies that were in memory at the decision."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prefetched:
-    """What the origin answered to a prefetch."""
-
-    outcome: Outcome
-    status: int | None
-    """None: there was no answer."""
-    received_bytes: int
-    learnt: RecordChange | None
-    """None: the answer taught nothing."""
 
 
 class Exchanges:
@@ -203,16 +176,10 @@ class Exchanges:
 
         `upload`: the content of the request.
         """
-        context, client, rule, decision = pending.context, pending.client, pending.rule, pending.decision
-        context.client_hash = self._hash_of(context.request, client)
-        request, copies, may_have_parts = context.request, pending.copies, True
+        context, client, rule, request = pending.context, pending.client, pending.rule, pending.context.request
+        context.client_hash = self._hash_of(request, client)
         context.upload = upload
-        if isinstance(decision, Load) or self._is_outdated(pending):
-            copy_set = await self._store.copies(request.target.url, request.partition)
-            copies, may_have_parts = await self._usable(copy_set, request, client, rule), copy_set.may_have_parts
-            decision = on_request(request, copies, rule, self.site, context.record.time_s)
-        if isinstance(decision, Ask | Refuse):
-            decision = await self._on_equivalent(request, client, context.record.time_s) or decision
+        decision, copies, may_have_parts = await self._looked_up(pending)
         while isinstance(decision, Serve):
             body = await self._stored.of(decision.copy)
             if body is not None:
@@ -245,10 +212,26 @@ class Exchanges:
             return self._answers.failed(context, error)
         return await self._with_history(answer, request, rule)
 
-    async def _on_equivalent(self, request: Request, client: Client, now_s: float) -> Serve | None:
+    async def _looked_up(self, pending: Pending) -> tuple[Decision, tuple[Copy, ...], bool]:
+        """Return the decision with what the store has, its copies, and whether the object may have stored parts."""
+        request, client, rule = pending.context.request, pending.client, pending.rule
+        now_s = pending.context.record.time_s
+        decision, copies, may_have_parts = pending.decision, pending.copies, True
+        loads = isinstance(decision, Load) or self._is_outdated(pending)
+        if not loads and (isinstance(decision, Serve) or (isinstance(decision, Ask) and decision.bypass)):
+            return decision, copies, may_have_parts
+        copy_set, other = await self._store.look_up(request.target.url, request.partition, copies=loads)
+        if copy_set is not None:
+            copies, may_have_parts = await self._usable(copy_set, request, client, rule), copy_set.may_have_parts
+        if copy_set is not None or isinstance(decision, Load):
+            decision = on_request(request, copies, rule, self.site, now_s)
+        if isinstance(decision, Ask | Refuse) and other is not None:
+            decision = await self._on_equivalent(other, request, client, now_s) or decision
+        return decision, copies, may_have_parts
+
+    async def _on_equivalent(self, url: str, request: Request, client: Client, now_s: float) -> Serve | None:
         """Return how a copy of another URL, which differs only in what does not matter, answers a request."""
-        url = await self._store.equivalent(request.target.url, request.partition)
-        other = None if url is None else equivalent(request, url)
+        other = equivalent(request, url)
         if other is None:
             return None
         rule = self._rule(other)

@@ -6,7 +6,7 @@ import mitmproxy.http
 from mitmproxy.connection import Client, Connection
 
 from bestbefore.addon.proxy.exchange.answer import Answer
-from bestbefore.addon.proxy.exchange.exchange import Pending
+from bestbefore.addon.proxy.exchange.context import Pending
 from bestbefore.addon.proxy.exchange.interim import Interim
 from bestbefore.addon.proxy.limits import TimeLimits
 from bestbefore.addon.proxy.mitm.wire.written import HitAnswerer

@@ -82,10 +82,13 @@ class CopyIndexes:
 
     # Queries
 
-    async def equivalent(self, url: str) -> str | None:
-        """Return another URL with a copy that probably answers a request for this one; None if there is none."""
+    async def equivalent(self, url: str, raw: bytes | None = None) -> str | None:
+        """Return another URL with a copy that probably answers a request for this one; None if there is none.
+
+        `raw`: the reply to `variance_declared`, if it is known.
+        """
         path, _, query = url.partition("?")
-        declared = await self._text(keys.of_object(path, "variance")[0])
+        declared = await self._text(keys.of_object(path, "variance")[0]) if raw is None else text_of(raw)
         variance = None if declared is None else SearchVariance.declared(declared)
         digest = None if variance is None else variance.digest(query)
         if digest is None:
@@ -105,6 +108,12 @@ class CopyIndexes:
     async def _text(self, key: str) -> str | None:
         found = await self._commands.ask("GET", key)
         return None if found is None else text_of(found)
+
+
+def variance_declared(url: str) -> tuple[str, str] | None:
+    """Return the command for the No-Vary-Search of a URL's path; None if the URL has no query."""
+    path, mark, _ = url.partition("?")
+    return ("GET", keys.of_object(path, "variance")[0]) if mark else None
 
 
 def _grouped(group: str) -> str:

@@ -122,6 +122,17 @@ class KeptCopy(NamedTuple):
     """The number of the last tombstone that the process which wrote the copy had applied; None if unknown."""
 
 
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    """What a backend has of one URL."""
+
+    record: Versioned
+    copies: Sequence[KeptCopy] | None = None
+    """As `Backend.copies` returns them; None if they were not asked for."""
+    equivalent: str | None = None
+    """As `Backend.equivalent` returns it."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Tombstone:
     """An invalidation: copies of these objects that were stored before it are dead.
@@ -180,6 +191,9 @@ class Backend(Protocol):
 
     async def copies(self, url: str) -> list[KeptCopy]:
         """Return all variants of a URL, in all partitions, but none that is missing in the index of its group."""
+
+    async def look_up(self, url: str, *, copies: bool) -> LookUp:
+        """Return what the proxy needs of a URL before a contact, in one round trip; the copies only if asked for."""
 
     async def equivalent(self, url: str) -> str | None:
         """Return another URL with a copy that probably answers requests for this one (No-Vary-Search)."""

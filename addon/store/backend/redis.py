@@ -15,13 +15,14 @@ from bestbefore.addon.rfc9111.fields.cache_groups import is_group
 from bestbefore.addon.store.backend import codec, keys
 from bestbefore.addon.store.backend.bodies import FILE_FROM_BYTES, BodyFiles, is_whole
 from bestbefore.addon.store.backend.connection import Connection, Script, log, script
-from bestbefore.addon.store.backend.indexes import CopyIndexes
+from bestbefore.addon.store.backend.indexes import CopyIndexes, variance_declared
 from bestbefore.addon.store.backend.interface import (
     VARIANTS_KEPT,
     Body,
     CommandError,
     FullError,
     KeptCopy,
+    LookUp,
     Put,
     StoreInputError,
     Tombstone,
@@ -146,7 +147,19 @@ class RedisBackend(RedisRecords):
     # Copies
 
     async def copies(self, url: str) -> list[KeptCopy]:
-        variants = await self._connection.ask("HVALS", *keys.of_object(url, "copies"))
+        return await self._known(url, await self._connection.ask(*_variants(url)))
+
+    async def look_up(self, url: str, *, copies: bool) -> LookUp:
+        declared = variance_declared(url)
+        commands = [self._record_command(url), *([_variants(url)] if copies else []), *([declared] if declared else [])]
+        (version, record), *found = await self._connection.ask_all(commands)
+        known = await self._known(url, found[0]) if copies else None
+        text = found[-1] if declared else None
+        equivalent = None if text is None else await self._indexes.equivalent(url, text)
+        return LookUp(self._versioned(version or b"", record or b""), known, equivalent)
+
+    async def _known(self, url: str, variants: Sequence[bytes]) -> list[KeptCopy]:
+        """Decode the variants of a URL."""
         found = (self._readable(codec.decode_copy, v.split(b"|", 2)[-1]) for v in variants)
         known = [kept for kept in found if kept is not None and kept.copy.url == url]
         return await self._indexes.in_their_groups(url, known)
@@ -325,6 +338,10 @@ class RedisBackend(RedisRecords):
     @property
     def corrupt_entries(self) -> Mapping[str, int]:
         return self._faults.counts
+
+
+def _variants(url: str) -> tuple[str, str]:
+    return "HVALS", keys.of_object(url, "copies")[0]
 
 
 def _is_mark(raw: bytes) -> bool:

@@ -31,8 +31,12 @@ class RedisRecords(RedisCounts):
         """The corrupt values found."""
 
     async def records(self, urls: Sequence[str]) -> list[Versioned]:
-        found = await self._connection.ask_all([("HMGET", keys.of_record(url)[0], "v", "b") for url in urls])
+        found = await self._connection.ask_all([self._record_command(url) for url in urls])
         return [self._versioned(version or b"", record or b"") for version, record in found]
+
+    def _record_command(self, url: str) -> Sequence[Any]:
+        """Return the command whose reply is the version and the encoded record of an object."""
+        return "HMGET", keys.of_record(url)[0], "v", "b"
 
     async def commit(self, commits: Sequence[Commit]) -> list[bytes | Versioned]:
         await self._join_domains({keys.domain_of(host_of(c.url)) for c in commits if c.record})

@@ -100,7 +100,10 @@ class Copies:
         held = self._hot.get((url, partition))
         if held is not None and held.complete:
             return held
-        kept = await self._link.read(lambda backend: backend.copies(url))
+        return self.found(url, partition, await self._link.read(lambda backend: backend.copies(url)))
+
+    def found(self, url: str, partition: str, kept: Sequence[KeptCopy] | None) -> CopySet:
+        """Return the available variants, given those that were just read from the backend; None: it is down."""
         # Pending copies are taken after the wait, since they may have changed.
         waiting = [put for put in self._waiting.get(url, {}).values() if put.copy.partition == partition]
         now_held = self._hot.get((url, partition)) or CopySet()
@@ -127,10 +130,14 @@ class Copies:
 
         URLs with a query are looked up in the backend too, for what other processes stored, or this one before.
         """
-        found = self._searches.find(url, partition)
+        found = self.equivalent_in_memory(url, partition)
         if found is None and "?" in url:
             found = await self._link.read(lambda backend: backend.equivalent(url))
         return found
+
+    def equivalent_in_memory(self, url: str, partition: str) -> str | None:
+        """Return the same from what this process has stored or read."""
+        return self._searches.find(url, partition)
 
     async def dictionaries(self, target: Target) -> list[str]:
         """Return the URLs with copies that may be dictionaries for the response of a target, by precedence."""

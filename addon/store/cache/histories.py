@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from cachetools import LRUCache
+from cachetools import LRUCache, TTLCache
 
 from bestbefore.addon.engine.learning import Record, RecordChange, observe, until
 from bestbefore.addon.engine.observation import Observation
@@ -26,6 +26,8 @@ REMEMBERED_UPDATES = 200_000
 WAITING_LISTED_BYTES = 64 << 20
 """How much memory the items of feeds in pending observations may take."""
 BATCH = 200
+FOUND_MAX, FOUND_S = 1024, 5.0
+"""How many records are kept after a look-up, and how long, for what is learnt by the contact that follows."""
 
 
 @dataclass(slots=True)
@@ -65,6 +67,8 @@ class Histories:
     _remembered: LRUCache[str, _CachedRecord] = field(
         init=False, default_factory=lambda: LRUCache(REMEMBERED_UPDATES, getsizeof=_weight)
     )
+    _found: TTLCache[str, _CachedRecord] = field(init=False, default_factory=lambda: TTLCache(FOUND_MAX, FOUND_S))
+    """Records that were read before a contact, from which nothing has been learnt yet."""
     _waiting_bytes: int = field(init=False, default=0)
     waiting: int = field(init=False, default=0)
     """How many observations are pending."""
@@ -76,6 +80,12 @@ class Histories:
     async def record(self, url: str) -> Record | None:
         """Return the record of an object, including unwritten observations."""
         return (await self._known(url)).record
+
+    def found(self, url: str, versioned: Versioned) -> None:
+        """Keep a record that was just read, for the contact that follows."""
+        if url not in self._waiting and url not in self._reading:
+            self._found[url] = known = _CachedRecord(versioned.version, *self._living(versioned))
+            self._remember(url, known)
 
     async def _known(self, url: str) -> _CachedRecord:
         if url in self._waiting:
@@ -115,7 +125,8 @@ class Histories:
             self.faults.add("history", message)
             return observe(None, observation)
         observation = writable
-        known = await self._known(observation.url)
+        looked_up = self._found.pop(observation.url, None)
+        known = self._waiting.get(observation.url) or looked_up or await self._known(observation.url)
         learnt, gains = _apply(known.record, observation, now_s)
         if not learnt.applied:
             return learnt
@@ -149,8 +160,9 @@ class Histories:
 
     def forget(self, matches: Callable[[str], bool], time_s: float) -> None:
         """Remove the observations of some URLs up to a time from this process, not from the backend."""
-        for url in [url for url in self._remembered if matches(url)]:
-            del self._remembered[url]
+        for records in (self._remembered, self._found):
+            for url in [url for url in records if matches(url)]:
+                del records[url]
         for url, known in [(url, known) for url, known in self._waiting.items() if matches(url)]:
             later = [entry for entry in known.unwritten if entry.observation.t_s > time_s]
             self._reapply(url, known, Versioned(), later)

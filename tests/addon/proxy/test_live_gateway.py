@@ -10,7 +10,7 @@ from mitmproxy.test import tflow
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.config.watch import ConfigWatch
 from bestbefore.addon.proxy.exchange.answer import Answer
-from bestbefore.addon.proxy.exchange.exchange import Pending
+from bestbefore.addon.proxy.exchange.context import Pending
 from bestbefore.addon.proxy.mitm import bounds, transports
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.service import Service

@@ -19,6 +19,7 @@ from bestbefore.addon.store.backend.interface import (
     Commit,
     GroupCounts,
     KeptCopy,
+    LookUp,
     Put,
     Tombstone,
     UnavailableError,
@@ -143,6 +144,10 @@ class MemoryBackend:
     async def copies(self, url: str) -> list[KeptCopy]:
         kept = self._living(url)
         return [KeptCopy(copy) for copy in kept.copies.values()] if kept else []
+
+    async def look_up(self, url: str, *, copies: bool) -> LookUp:
+        (record,) = await self.records([url])
+        return LookUp(record, await self.copies(url) if copies else None, await self.equivalent(url))
 
     async def equivalent(self, url: str) -> str | None:
         return self._searches.find(url, "")

@@ -18,7 +18,7 @@ from mitmproxy.proxy.layers.http import HTTPMode, HttpStream
 
 from bestbefore.addon.engine.request import received
 from bestbefore.addon.proxy.exchange.answer import Answer
-from bestbefore.addon.proxy.exchange.exchange import Pending
+from bestbefore.addon.proxy.exchange.context import Pending
 from bestbefore.addon.proxy.exchange.interim import AnswerSequence, no_interim
 from bestbefore.addon.proxy.mitm.forwarded import PASSED, STARTED, PassedBytes
 from bestbefore.addon.proxy.mitm.gateway import Gateway

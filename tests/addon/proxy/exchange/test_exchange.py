@@ -11,7 +11,8 @@ from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.engine.request import Ask, Decision, Load, Refuse, Serve, on_request
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.proxy.exchange.exchange import Exchanges, Pending
+from bestbefore.addon.proxy.exchange.context import Pending
+from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy

@@ -25,7 +25,7 @@ CONTACT = st.tuples(
     st.integers(0, 1), st.sampled_from(URLS), st.sampled_from("abc"), st.booleans(), st.none() | st.integers(0, 40),
     st.sampled_from(["", *LABELS]),
 )
-STEP = st.one_of(CONTACT, CONTACT, st.sampled_from(["flush 0", "flush 1", "regroup", "back", "forget"]))
+STEP = st.one_of(CONTACT, CONTACT, st.sampled_from(["flush 0", "flush 1", "look", "regroup", "back", "forget"]))
 
 
 class SharedBackend(MemoryBackend):
@@ -86,6 +86,10 @@ async def live(steps):
         match step:
             case "flush 0" | "flush 1":
                 await stores[int(step[-1])]._write_behind._write_round()
+            case "look":  # as before a contact, which may not follow
+                for store in stores:
+                    for url in URLS:
+                        await store.look_up(url, copies=False)
             case "regroup":
                 for store in stores:
                     store.regroup()
