@@ -3,12 +3,16 @@
 Every label has few values: outcomes, reasons and content codings are closed sets, and a guard keeps them so.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
 
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.admin.hub_metrics import HubMetrics
@@ -77,42 +81,40 @@ class Metrics:
         )
         self._refused = counter("refused", "Connections and requests refused at a limit.", "kind")
         self.reload_failures = counter("config_reload_failures", "Changed configuration files that were refused.")
-        durations = Histogram(
-            "bestbefore_request_duration_seconds",
-            "Real time from the request to the end of the response, by whether an origin was contacted.",
-            ["contact"],
-            buckets=DURATION_BUCKETS_S,
-            registry=registry,
-        )
         gauge("workers", "Processes that serve the address.").set(1)
         self.worker_restarts = counter("worker_restarts", "Workers that ended and were started again.")
         self.prefetch = PrefetchMetrics(registry)
         self.hub = HubMetrics(registry)
         registry.register(_StoreCollector(store_status))
+        self._durations = {False: _Durations(), True: _Durations()}
+        registry.register(_DurationCollector(self._durations))
         # `labels` is the slowest part of counting a hit, so its result is kept.
-        self._durations = {asked: durations.labels("yes" if asked else "no") for asked in (False, True)}
         self._requests_by: dict[tuple[Outcome, str], Counter] = {}
         self._bytes_by: dict[str, tuple[Counter, Counter]] = {}
 
-    def add(self, answered: Answered) -> None:
-        """Count a request."""
-        if not answered.background:
-            key = (answered.outcome, answered.reason)
-            (self._requests_by.get(key) or self._requests_child(*key)).inc()
-            self._durations[answered.contact].observe(answered.duration_s)
-        if answered.sent_bytes or answered.received_bytes:
-            encoding = answered.encoding
-            sent, received = self._bytes_by.get(encoding) or self._bytes_children(encoding)
-            sent.inc(answered.sent_bytes)
+    def add(self, *exchanges: Answered) -> None:
+        """Count requests. Those that are counted together take less time."""
+        requests: defaultdict[tuple[Outcome, str], int] = defaultdict(int)
+        sent_bytes: defaultdict[str, int] = defaultdict(int)
+        for answered in exchanges:
+            if not answered.background:
+                requests[answered.outcome, answered.reason] += 1
+                self._durations[answered.contact].observe(answered.duration_s)
+            sent_bytes[answered.encoding] += answered.sent_bytes
             if answered.received_bytes:
-                received.inc(answered.received_bytes)
+                self._bytes_counters(answered.encoding)[1].inc(answered.received_bytes)
+            if answered.feed:
+                answers, spared = self._feeds[answered.feed]
+                answers.inc()
+                spared.inc(answered.spared_bytes)
+        for key, n in requests.items():
+            self._requests_counter(*key).inc(n)
+        for encoding, size in sent_bytes.items():
+            if size:
+                self._bytes_counters(encoding)[0].inc(size)
         for counter, added in self._counted:
-            if amount := added(answered):
+            if amount := sum(map(added, exchanges)):
                 counter.inc(amount)
-        if answered.feed:
-            answers, spared = self._feeds[answered.feed]
-            answers.inc()
-            spared.inc(answered.spared_bytes)
 
     def signalled(self, kind: str, result: str) -> None:
         """Count what became of a signal."""
@@ -130,14 +132,20 @@ class Metrics:
         """Return all metrics, for a process that sums those of several."""
         return list(self._registry.collect())
 
-    def _requests_child(self, outcome: Outcome, reason: str) -> Counter:
+    def _requests_counter(self, outcome: Outcome, reason: str) -> Counter:
+        known = self._requests_by.get((outcome, reason))
+        if known is not None:
+            return known
         if len(self._requests_by) >= REASONS_LIMIT:
             return self._requests.labels(outcome, "other")
         child = self._requests_by[outcome, reason] = self._requests.labels(outcome, reason)
         return child
 
-    def _bytes_children(self, encoding: str) -> tuple[Counter, Counter]:
+    def _bytes_counters(self, encoding: str) -> tuple[Counter, Counter]:
         """Return the counters of sent and of received bytes for this Content-Encoding, which may be any text."""
+        known = self._bytes_by.get(encoding)
+        if known is not None:
+            return known
         label = _CODINGS.get(encoding.strip().lower(), "other")
         children = self._sent.labels(label), self._received.labels(label)
         if encoding in _CODINGS:
@@ -149,6 +157,41 @@ def exposition_of(registry: CollectorRegistry, accept: str) -> tuple[bytes, str]
     """Return the metrics of a registry in the format that an Accept field asks for, and its media type."""
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type
+
+
+class _Durations:
+    """A histogram of durations. prometheus_client's own takes ten times as long to add one."""
+
+    def __init__(self) -> None:
+        self._counts = [0] * (len(DURATION_BUCKETS_S) + 1)
+        self._sum_s = 0.0
+
+    def observe(self, duration_s: float) -> None:
+        """Add a duration."""
+        self._counts[bisect_left(DURATION_BUCKETS_S, duration_s)] += 1
+        self._sum_s += duration_s
+
+    def add_to(self, family: HistogramMetricFamily, labels: Sequence[str]) -> None:
+        """Add the histogram to a family."""
+        limits = (*map(floatToGoString, DURATION_BUCKETS_S), "+Inf")
+        family.add_metric(labels, list(zip(limits, accumulate(self._counts), strict=True)), self._sum_s)
+
+
+class _DurationCollector(Collector):
+    """Collects the histograms of durations."""
+
+    def __init__(self, by_contact: Mapping[bool, _Durations]) -> None:
+        self._by_contact = by_contact
+
+    def collect(self) -> Iterator[Metric]:
+        family = HistogramMetricFamily(
+            "bestbefore_request_duration_seconds",
+            "Real time from the request to the end of the response, by whether an origin was contacted.",
+            labels=["contact"],
+        )
+        for contact, durations in self._by_contact.items():
+            durations.add_to(family, ["yes" if contact else "no"])
+        yield family
 
 
 class _StoreCollector(Collector):

@@ -5,7 +5,7 @@ second.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Self
 from urllib.parse import urlsplit
@@ -63,8 +63,14 @@ class RequestCounts:
             self.would_hit += answered.would_differ == "hit"
 
     def __iadd__(self, other: Self) -> Self:
-        for field in fields(self):
-            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
+        self.requests += other.requests
+        self.hits += other.hits
+        self.validations += other.validations
+        self.unnecessary += other.unnecessary
+        self.updates += other.updates
+        self.saved_bytes += other.saved_bytes
+        self.would_validate += other.would_validate
+        self.would_hit += other.would_hit
         return self
 
 
@@ -77,9 +83,11 @@ class DomainCounts:
         self.rest = RequestCounts()
         """The counts of removed domains. A domain that returns starts from 0."""
 
-    def add(self, domain: str, answered: Answered) -> None:
-        self.all.add(answered)
-        self._counts_of(domain).add(answered)
+    def add(self, domain: str, counts: RequestCounts) -> None:
+        """Add counts of one domain."""
+        self.all += counts
+        of_domain = self._counts_of(domain)
+        of_domain += counts
 
     def merge(self, other: Self) -> None:
         """Add the counts of another process."""
@@ -116,12 +124,18 @@ class Summary:
         self._started_s = self._period_started_s = started_s
         self._total, self._period = DomainCounts(), DomainCounts()
 
-    def add(self, answered: Answered) -> None:
-        """Count a request."""
-        _, separator, rest = answered.url.partition("://")
-        domain = _domain((rest if separator else answered.url).partition("/")[0])
-        self._total.add(domain, answered)
-        self._period.add(domain, answered)
+    def add(self, *exchanges: Answered) -> None:
+        """Count requests."""
+        counts: dict[str, RequestCounts] = {}
+        for answered in exchanges:
+            _, separator, rest = answered.url.partition("://")
+            domain = _domain((rest if separator else answered.url).partition("/")[0])
+            if domain not in counts:
+                counts[domain] = RequestCounts()
+            counts[domain].add(answered)
+        for domain, of_domain in counts.items():
+            self._total.add(domain, of_domain)
+            self._period.add(domain, of_domain)
 
     def take(self) -> DomainCounts:
         """Return the counts of the period, and begin the next one. For a process whose counts another one merges."""

@@ -1,7 +1,7 @@
 """The recording of exchanges: metrics, summaries, the request log and the traffic log."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from mitmproxy.connection import Client
 
@@ -42,6 +42,8 @@ class Recording:
         self.log_traffic: Callable[[Answered], None] = lambda _: None
         """Adds to the traffic log; set when the service is started."""
         self._output: Output | None = None
+        self._gathered: list[Answered] = []
+        """What `add_soon` has added, in order."""
 
     def open_output(self, settings: Settings, *, log_requests: bool, heading: bool = True) -> None:
         """Open the request log; `heading`: on a terminal, under a heading. Raises StartError."""
@@ -56,15 +58,31 @@ class Recording:
         except OSError as error:
             raise StartError(f"{settings.log_file}: the log cannot be opened: {error.strerror}") from None
 
+    def add_soon(self, answered: Answered) -> None:
+        """Record an exchange before the event loop reads anything more: those of one turn are recorded together."""
+        if not self._gathered:
+            asyncio.get_running_loop().call_soon(self.flush)
+        self._gathered.append(answered)
+
+    def flush(self) -> None:
+        """Record the exchanges that were gathered."""
+        gathered, self._gathered = self._gathered, []
+        self._record(gathered)
+
     def add(self, answered: Answered) -> None:
-        """Record an exchange."""
-        self.metrics.add(answered)
-        self.summary.add(answered)
-        self.log_traffic(answered)
-        if answered.contact:
-            self._on_contact(answered.url)
-        if self._output is not None:
-            self._output.add(answered)
+        """Record an exchange, after those that were gathered."""
+        self._record([*self._gathered, answered])
+        self._gathered = []
+
+    def _record(self, exchanges: Sequence[Answered]) -> None:
+        self.metrics.add(*exchanges)
+        self.summary.add(*exchanges)
+        for answered in exchanges:
+            self.log_traffic(answered)
+            if answered.contact:
+                self._on_contact(answered.url)
+            if self._output is not None:
+                self._output.add(answered)
 
     def forwarded(
         self,
@@ -123,6 +141,7 @@ class Recording:
 
     def close(self, *, summary: bool) -> None:
         """Close the request log, with `summary` after the last one."""
+        self.flush()
         if self._output is not None:
             if summary:
                 self._output.say(self.summary.render(self._clock.now(), self._clock.monotonic()))

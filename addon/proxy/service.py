@@ -200,7 +200,7 @@ class Service:
             self.origin,
             self._watch.config.rules,
             site,
-            self.recording.add,
+            self.recording.add_soon,
             budget,
             self.state.flights,
             self.state.hit_for_miss,

@@ -105,6 +105,7 @@ class _Worker:
 
     def _report(self) -> None:
         recording = self._service.recording
+        recording.flush()
         self._channel.send(Report(recording.metrics.families(), self._service.health(), recording.summary.take()))
 
     def _stop(self) -> None:

@@ -130,7 +130,7 @@ def test_domains_are_registrable_ones_fit_to_be_printed(url: str, name: str) -> 
 def test_domains_with_as_many_requests_are_in_alphabetical_order() -> None:
     counts = module.DomainCounts()
     for domain in ("b.test", "c.test", "a.test", "c.test"):
-        counts.add(domain, HIT)
+        counts.add(domain, module.RequestCounts(requests=1))
     assert [domain for domain, _ in counts.busiest(3)[0]] == ["c.test", "a.test", "b.test"]
 
 
