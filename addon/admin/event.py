@@ -62,3 +62,12 @@ class Answered:
     """For a feed, what the client got: `full`, `delta` (only new items) or `not-modified`; empty for other objects."""
     spared_bytes: int = 0
     """Content of a feed that was not sent, since the client has it, bytes."""
+
+    def again(self, time_s: float, duration_s: float, ttl_s: float | None, sent_bytes: int) -> "Answered":
+        """Return the record of the same request, answered in the same way at another time."""
+        return Answered(
+            time_s, self.client, self.method, self.url, duration_s, self.status, self.outcome, self.reason, ttl_s,
+            sent_bytes, self.received_bytes, self.uploaded_bytes, self.user, self.protocol, self.agent, self.referer,
+            self.encoding, self.contact, self.validation, self.because, self.unnecessary, self.update, self.stored,
+            self.complete, self.personal, self.background, self.would_differ, self.feed, self.spared_bytes,
+        )  # fmt: skip

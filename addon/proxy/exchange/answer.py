@@ -3,8 +3,19 @@
 import math
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from bestbefore.addon.rfc9111.message import Head
+
+
+class Repeatable(Protocol):
+    """An answer that may be sent again."""
+
+    def begin(self) -> bool:
+        """Whether the request, received again now, gets this answer; `finish` must follow then, before another."""
+
+    def finish(self) -> None:
+        """Count the request, and record that the answer was sent."""
 
 
 @dataclass(slots=True)
@@ -19,7 +30,8 @@ class Answer:
     """Called once at the end with the bytes of content sent, and whether the content is complete."""
     is_refusal: bool = False
     """Whether it is an error of the proxy's own."""
-
+    repeat: Repeatable | None = None
+    """If set, whether the same request gets the same answer again, if the client sends it with nothing between."""
     release: list[Callable[[], object]] = field(default_factory=list)
     """Called at the end, after success or failure. Closing `chunks` is not enough: it may never have been read from."""
 

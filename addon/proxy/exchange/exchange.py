@@ -11,7 +11,7 @@ from mitmproxy.connection import Client
 
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.engine import feed_delta, heads, piggyback
+from bestbefore.addon.engine import heads, piggyback
 from bestbefore.addon.engine.channel.coverage import Coverage
 from bestbefore.addon.engine.equivalence import equivalent, on_equivalent
 from bestbefore.addon.engine.outcome import Outcome
@@ -20,7 +20,7 @@ from bestbefore.addon.engine.request import Ask, Decision, Load, Refuse, Serve, 
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access.access import is_restricted, peer_of
 from bestbefore.addon.proxy.access.new_objects import NewObjects
-from bestbefore.addon.proxy.access.reach import BEYOND_THIS_MACHINE, EVERYWHERE, Reach, range_of
+from bestbefore.addon.proxy.access.reach import BEYOND_THIS_MACHINE, EVERYWHERE, Reach
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig, AnswerBuilder
 from bestbefore.addon.proxy.exchange.background import BackgroundTasks
@@ -30,6 +30,7 @@ from bestbefore.addon.proxy.exchange.contacts import Contacts
 from bestbefore.addon.proxy.exchange.context import Contact, Pending, Prefetched, RequestContext
 from bestbefore.addon.proxy.exchange.dictionaries import Dictionaries
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
+from bestbefore.addon.proxy.exchange.hit import Hits, note_hit
 from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
 from bestbefore.addon.proxy.exchange.relaying import AnswerRelayer
 from bestbefore.addon.proxy.exchange.sharing.behind import RestReader
@@ -45,13 +46,11 @@ from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.partial.stored_parts import StoredParts
 from bestbefore.addon.proxy.signals.signals import Signals
 from bestbefore.addon.rfc9111.caching.personal import client_hash
-from bestbefore.addon.rfc9111.caching.reuse import Reuse
 from bestbefore.addon.rfc9111.conditional.parts import as_complete, partition_of
 from bestbefore.addon.rfc9111.copy import Copy
-from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 from bestbefore.addon.rules import DomainRule, Rules
-from bestbefore.addon.store.backend.interface import Body, CopySet
+from bestbefore.addon.store.backend.interface import CopySet
 from bestbefore.addon.store.store import Store
 
 
@@ -84,13 +83,13 @@ class Exchanges:
         """
         self._clock = clock
         self._origin = origin
-        self._counts_demand = counts_demand
         self._proxy_credentials = proxy_credentials
         self._proxy_user = proxy_user
         self._store = store
         self._active = ActiveConfig(rules, replace(site, siblings=store.sites))
         self._evaluator = evaluator or ExpiryEvaluator(store, lambda: self._active.rules)
         self._answers = AnswerBuilder(clock, self._active, on_answered)
+        self._hits = Hits(clock, store, self._active, self._answers, on_answered, counts_demand)
         self._background = BackgroundTasks()
         feeds = FeedReader()
         budget = budget or Budget()
@@ -163,12 +162,9 @@ class Exchanges:
         decision = on_request(request, copies, rule, self.site, now_s, complete=complete)
         context = self._context(request, client, now_s, started_s)
         if in_memory is not None and isinstance(decision, Serve) and decision.refresh is None:
-            body, fields = in_memory.bodies.get(decision.copy.body.digest), request.fields
-            # Else the answer may become a delta, or get the object's history, which needs the store.
-            is_final = feed_delta.A_IM not in fields and piggyback.WANT not in fields
-            if body is not None and is_final:
-                self._count(context)
-                return self._served(context, decision, body, rule)
+            answer = self._hits.from_memory(context, decision, in_memory, rule)
+            if answer is not None:
+                return answer
         return Pending(context, client, rule, decision, copies, in_memory)
 
     async def answer(self, pending: Pending, interim: Interim = no_interim, upload: Upload | None = None) -> Answer:
@@ -186,7 +182,7 @@ class Exchanges:
                 if decision.refresh is not None:
                     background = self._context(request, client, context.record.time_s, background=True)
                     self._joiner.refresh(Contact(background, decision.refresh, rule, self._background))
-                answer = self._served(context, decision, body, rule)
+                answer = self._hits.served(context, decision, body, rule)
                 break
             # Its content is gone (evicted, for example): decide without this copy.
             missing = decision.copy
@@ -194,7 +190,7 @@ class Exchanges:
             decision = on_request(request, copies, rule, self.site, context.record.time_s)
         by_parts = await self._by_parts(context, client, rule, decision, copies) if may_have_parts else decision
         if isinstance(by_parts, Answer):
-            self._count(context)
+            self._hits.count(request, context.record.client)
             return by_parts
         decision = by_parts
         if isinstance(decision, Refuse):
@@ -205,7 +201,7 @@ class Exchanges:
             if decision.bypass:
                 return answer
         if not answer.is_refusal:
-            self._count(context)
+            self._hits.count(request, context.record.client)
         try:
             await self._deltas.shorten(answer, context, rule)
         except OriginError as error:
@@ -254,7 +250,7 @@ class Exchanges:
                 return found
             sources = await self._parts.sources(found.parts)
             if sources is not None:
-                member = _note_hit(context, found.reuse)
+                member = note_hit(context, found.reuse)
                 if rule.counts_demand:
                     for part in found.parts:
                         self._store.demand.count(part, context.record.time_s)
@@ -319,13 +315,6 @@ class Exchanges:
     def _rule(self, request: Request) -> DomainRule:
         return self._active.rules.rule_for(request.target.host, request.target.path)
 
-    def _count(self, context: RequestContext) -> None:
-        """Count a request that was answered. Failed requests, such as those to invented host names, are not counted."""
-        url = context.request.target.url
-        self._store.requested(url)
-        if self._counts_demand() and _is_anonymous(context.request):
-            self._store.planning.want(url, range_of(context.record.client))
-
     def _context(
         self, request: Request, client: Client, now_s: float, read_s: float | None = None, *, background: bool = False
     ) -> RequestContext:
@@ -342,13 +331,6 @@ class Exchanges:
         evaluated = await self._evaluator.evaluated(copy, record, rule)
         self._store.put(evaluated, None)
         return evaluated
-
-    def _served(self, context: RequestContext, serve: Serve, body: Body, rule: DomainRule) -> Answer:
-        if rule.counts_demand:
-            self._store.demand.count(serve.copy, context.record.time_s)
-        member = _note_hit(context, serve.reuse)
-        context.record.would_differ = "validated" if serve.shorten_would_validate else ""
-        return self._answers.from_copy(context, serve.copy, body, member)
 
     async def _with_history(self, answer: Answer, request: Request, rule: DomainRule) -> Answer:
         """Add the object's updates for a downstream proxy that asks for them."""
@@ -367,17 +349,5 @@ class Exchanges:
         return answer
 
 
-def _note_hit(context: RequestContext, reuse: Reuse) -> str:
-    """Record that a stored response answers; return the proxy's member of Cache-Status."""
-    context.record.outcome = Outcome.HIT if reuse.ttl_s is None or reuse.ttl_s > 0 else Outcome.STALE
-    context.record.reason, context.record.ttl_s = reuse.reason, reuse.ttl_s
-    return cache_status.hit(ttl_s=reuse.ttl_s, detail=reuse.reason)
-
-
 def _pass_interim(interim: Interim, site: Site, head: Head) -> None:
     interim(heads.interim(head, site))
-
-
-def _is_anonymous(request: Request) -> bool:
-    """Whether a request identifies no user: a GET without Cookie and credentials."""
-    return request.method == "GET" and "cookie" not in request.fields and "authorization" not in request.fields

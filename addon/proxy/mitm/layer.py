@@ -55,6 +55,7 @@ class CachingHttpLayer(HttpLayer):
                 rest = yield from self._answer_hits(self._hits, event.data)
                 if not rest:
                     return
+                self._hits.forget()
                 event = event if rest is event.data else events.DataReceived(event.connection, rest)
             if self._head_since_s is None and event.connection is self.context.client:
                 self._head_since_s = self._gateway.monotonic()
@@ -105,7 +106,8 @@ class CachingHttpLayer(HttpLayer):
 
     def _answer_hits(self, hits: WireHits, data: bytes) -> layer.CommandGenerator[bytes]:
         """Answer the hits at the beginning of the data; return the rest, which mitmproxy reads."""
-        answered = hits.answer(data) if internals.is_between_messages(self) else None
+        # mitmproxy passes what it reads in a tunnel as a bytearray.
+        answered = hits.answer(bytes(data)) if internals.is_between_messages(self) else None
         if answered is None:
             return data
         yield commands.SendData(self.context.client, answered.response)

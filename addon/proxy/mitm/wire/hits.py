@@ -8,6 +8,7 @@ from mitmproxy.proxy.mode_specs import ReverseMode
 
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.mitm.gateway import Gateway
+from bestbefore.addon.proxy.mitm.wire.kept import KeptAnswers
 from bestbefore.addon.proxy.mitm.wire.response_bytes import response_bytes
 from bestbefore.addon.proxy.mitm.wire.simple_http2 import http2_request
 from bestbefore.addon.proxy.mitm.wire.simple_request import FixedServer, SimpleRequestReader
@@ -26,12 +27,15 @@ class WireHits:
         self._mode = mode
         self._server: FixedServer | None = None
         self._reader = SimpleRequestReader(None)
+        self._kept = KeptAnswers[bytes, Written]()
 
     def answer(self, data: bytes, *, may_close: bool = True) -> Written | None:
         """Answer the requests at the beginning of the data; None if the first takes mitmproxy's way.
 
         `may_close`: whether requests are answered that close the connection.
         """
+        if (kept := self._kept.get(data)) is not None:
+            return kept[1]
         server = self._fixed_server()
         if server != self._server:
             self._server, self._reader = server, SimpleRequestReader(server)
@@ -49,7 +53,16 @@ class WireHits:
             parts.append(part)
             answers.append(answer)
             size, end, closes = size + len(part), simple.end, simple.closes
-        return Written(b"".join(parts), end, closes, answers) if parts else None
+        if not parts:
+            return None
+        response = b"".join(parts)
+        if end == len(data) and len(parts) == 1 and not closes and (repeat := answers[0].repeat) is not None:
+            self._kept.keep(data, repeat, Written(response, end, closes, repeat.finish), len(response))
+        return Written(response, end, closes, lambda: _finish(answers))
+
+    def forget(self) -> None:
+        """Forget the kept answers: the client has sent what was not answered here, on which they may depend."""
+        self._kept.forget()
 
     def answer_http2(self, headers: Sequence[tuple[bytes, bytes]]) -> Answer | None:
         """Answer the request with these fields, which has no content; None if it takes mitmproxy's way."""
@@ -64,3 +77,8 @@ class WireHits:
             return None
         is_reverse = isinstance(client.proxy_mode, ReverseMode)
         return FixedServer("https" if server.tls else "http", *server.address[:2], is_reverse)
+
+
+def _finish(answers: Sequence[Answer]) -> None:
+    for answer in answers:
+        answer.finish(len(answer.body), complete=True)

@@ -1,12 +1,10 @@
 """Responses that answer requests at the beginning of some data."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-
-from bestbefore.addon.proxy.exchange.answer import Answer
+from dataclasses import dataclass
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Written:
     """What was written in answer to some data."""
 
@@ -16,12 +14,8 @@ class Written:
     """Where the requests end that were answered; those behind are not."""
     closes: bool
     """Whether the connection is closed then, and the data behind discarded."""
-    _answers: list[Answer] = field(default_factory=list)
-
-    def finish(self) -> None:
-        """Record the requests as answered, once the responses are sent."""
-        for answer in self._answers:
-            answer.finish(len(answer.body), complete=True)
+    finish: Callable[[], None]
+    """Records the requests as answered; called once the responses are sent."""
 
 
 type HitAnswerer = Callable[[bytes], Written | None]

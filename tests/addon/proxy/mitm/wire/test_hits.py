@@ -96,6 +96,49 @@ def test_one_write_is_bounded(context: Context) -> None:
     assert "decided /hit3" in gateway.events
 
 
+class Repeating(Memory):
+    """Its answers may be repeated as long as `is_same`."""
+
+    is_same = True
+
+    def decide(self, request: Request, *_: Any) -> Answer:
+        answer = super().decide(request)
+        answer.repeat = self
+        return answer
+
+    def begin(self) -> bool:
+        self.events.append("begun")
+        return self.is_same
+
+    def finish(self) -> None:
+        self.events.append("repeated")
+
+
+def test_the_same_request_is_decided_again_only_if_something_has_changed(context: Context) -> None:
+    gateway = Repeating()
+    layer = CachingHttpLayer(context, HTTPMode.regular, gateway)
+    list(layer.handle_event(events.Start()))
+
+    def happens(data: bytes | bytearray) -> list[str]:
+        gateway.events = []
+        gateway.events += [type(one).__name__ for one in layer.handle_event(events.DataReceived(context.client, data))]
+        return gateway.events
+
+    decided = ["decided /hit", "finished /hit 1", "SendData"]
+    repeated = ["begun", "repeated", "SendData"]
+    assert [happens(ask("/hit")) for _ in range(3)] == [decided, repeated, repeated]
+    assert happens(ask("/hit2"))[0] == "decided /hit2"
+    assert happens(bytearray(ask("/hit"))) == repeated
+    gateway.is_same = False
+    assert happens(ask("/hit")) == ["begun", *decided]
+    gateway.is_same = True
+    assert happens(ask("/hit")) == repeated
+    assert happens(ask("/other"))[0] == "decided /other"
+    assert happens(ask("/hit")) == decided, "what the client sends otherwise may matter"
+    assert happens(ask("/hit", "/hit"))[0] == "decided /hit"
+    assert happens(ask("/hit", close=True))[0] == "decided /hit"
+
+
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_hits_over_http_2_are_answered_as_soon_as_they_are_read(context: Context, method: str) -> None:
     context.client.alpn, context.client.tls = b"h2", True
