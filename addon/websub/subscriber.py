@@ -8,7 +8,7 @@ from dataclasses import replace
 from urllib.parse import urljoin
 
 from bestbefore.addon.engine.request import marked
-from bestbefore.addon.engine.signals.links import DeclaredHub
+from bestbefore.addon.engine.signals.links import DeclaredHubs
 from bestbefore.addon.engine.signals.subscription import PushProof, PushState, PushSubscription
 from bestbefore.addon.prefetcher.eligibility import ASKED_RANGES, Refusal
 from bestbefore.addon.prefetcher.watching import watched_fetch_of
@@ -122,7 +122,7 @@ class WebSubSubscriber(Companion):
 
     # What is asked of hubs
 
-    def _declared(self, url: str, found: DeclaredHub) -> None:
+    def _declared(self, url: str, found: DeclaredHubs) -> None:
         if self._subscriptions is not None:
             self._wait_s = TICK_S if self._subscriptions.declared(url, found) else self._wait_s
 
@@ -172,6 +172,9 @@ class WebSubSubscriber(Companion):
             return
         is_wanted = one.url in self._wanted and self._is_allowed(one)
         if is_wanted and one.state is not PushState.ENDING and now_s >= one.due_s():
+            if one.passes_on(now_s):
+                known.pass_on(one, now_s)  # which is due at once
+                return
             self._ask(one, "subscribe", one.asked(now_s))
         elif not is_wanted and one.is_live(now_s):
             self._ask(one, "unsubscribe", one.ending(now_s))
@@ -206,7 +209,7 @@ class WebSubSubscriber(Companion):
         found = watched_fetch_of(one.url, copies, self._wanted.get(one.url, ()), agent)
         if isinstance(found, Refusal) and mode == "subscribe":
             self._count("refused")
-            return
+            return  # no other hub would be asked either
         if isinstance(found, Refusal):  # a subscription ends though its object may not be fetched any more
             reach = Reach(frozenset(copy.range for copy in copies if copy.range))
         else:
@@ -230,11 +233,19 @@ class WebSubSubscriber(Companion):
         except (OriginError, TimeoutError, ValueError) as error:
             self._count("unanswered")
             logger.debug("the hub of %s does not answer: %s", one.url, error)
+            self._refused(one)
             return
         accepted = 200 <= fetched.head.status < 300
         self._count("asked" if accepted else "refused")
         if not accepted:
             logger.debug("the hub of %s answers %d", one.url, fetched.head.status)
+            self._refused(one)
+
+    def _refused(self, asked: PushSubscription) -> None:
+        """Note that a hub has not accepted what it was asked for, unless it has answered otherwise meanwhile."""
+        assert self._subscriptions is not None
+        if asked.state is PushState.ASKED and self._subscriptions.at(asked.path) == asked:
+            self._subscriptions.put(asked.refused(self._service.clock.now()))
 
     def _announce(self, one: PushSubscription) -> None:
         """Inform prefetching and the evidence whether pushes are due."""

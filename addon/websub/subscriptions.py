@@ -2,10 +2,11 @@
 
 import secrets
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import msgspec
 
-from bestbefore.addon.engine.signals.links import DeclaredHub
+from bestbefore.addon.engine.signals.links import DeclaredHubs
 from bestbefore.addon.engine.signals.subscription import PushState, PushSubscription
 from bestbefore.addon.prefetcher.eligibility import MIN_REQUESTS
 from bestbefore.addon.store.positions import Positions
@@ -30,10 +31,12 @@ class Subscriptions:
     def __iter__(self) -> Iterator[PushSubscription]:
         return iter(list(self._by_url.values()))
 
-    def declared(self, url: str, found: DeclaredHub) -> bool:
-        """Note which hub an object declares; whether that is new. The subscription to another one is replaced."""
+    def declared(self, url: str, found: DeclaredHubs) -> bool:
+        """Note which hubs an object declares; whether a subscription begins, also in place of one elsewhere."""
         known = self._by_url.get(url)
-        if known is not None and (known.hub, known.topic) == found:
+        if known is not None and known.topic == found.topic and known.hub in found.hubs:
+            if (known.hubs or (known.hub,)) != found.hubs:
+                self.put(replace(known, hubs=found.hubs))
             return False
         if known is None and len(self._by_url) >= MOST:
             idle = next((one for one in self._by_url.values() if one.state is PushState.KNOWN), None)
@@ -42,9 +45,14 @@ class Subscriptions:
             self._remove(idle)
         if known is not None:
             self._remove(known)
-        path, secret = secrets.token_urlsafe(_PATH_BYTES), secrets.token_hex(_SECRET_BYTES)
-        self.put(PushSubscription(url, found.topic, found.hub, path, secret))
+        path, secret = _drawn()
+        self.put(PushSubscription(url, found.topic, found.hubs[0], path, secret, hubs=found.hubs))
         return True
+
+    def pass_on(self, known: PushSubscription, now_s: float) -> None:
+        """Replace a subscription by one to the next hub of its object."""
+        self._remove(known)
+        self.put(known.at_next(*_drawn(), now_s))
 
     def put(self, subscription: PushSubscription) -> None:
         """Replace a subscription."""
@@ -80,6 +88,11 @@ class Subscriptions:
         del self._by_url[subscription.url]
         del self._urls[subscription.path]
         self._is_written = False
+
+
+def _drawn() -> tuple[str, str]:
+    """Draw a path and a secret."""
+    return secrets.token_urlsafe(_PATH_BYTES), secrets.token_hex(_SECRET_BYTES)
 
 
 def ranges_wanted(asked: Mapping[str, int], known: tuple[str, ...], *, stays: bool) -> tuple[str, ...] | None:

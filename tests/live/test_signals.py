@@ -59,7 +59,7 @@ def pages() -> Iterator[Pages]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             origin.posted.append({name: values[0] for name, values in parse_qs(body).items()})
-            self.send_response(202)
+            self.send_response(202 if self.path == "/hub" else 503)
             self.send_header("Content-Length", "0")
             self.end_headers()
 
@@ -184,21 +184,22 @@ def say(url: str, query: dict[str, str], content: bytes | None = None, **fields:
 def test_a_push_of_a_hub_is_an_update_and_a_changed_one_is_not(
     start_proxy: Any, pages: Pages, tmp_path: Path, free_port: Callable[[], int], bestbefore: Callable[..., str]
 ) -> None:
-    """The hub does as the W3C Recommendation says: it verifies, pushes with a signature, and may deny."""
+    """The second hub does as the W3C Recommendation says: it verifies, pushes with a signature, and may deny."""
     feed, port = pages.url + "/feed", free_port()
-    links = f'<{pages.url}/hub>; rel="hub", <{feed}>; rel="self"'
+    links = f'<{pages.url}/out-of-order>; rel="hub", <{pages.url}/hub>; rel="hub", <{feed}>; rel="self"'
     pages.put("/feed", "1", Link=links)
     config = tmp_path / "proxy.toml"
     config.write_text(f'[websub]\nlisten = "127.0.0.1:{port}"\ncallback_url = "http://127.0.0.1:{port}/cb/"\n')
     proxy = start_proxy("--config", str(config), state=tmp_path / "state")
     assert [proxy.get(feed).is_hit for _ in range(3)] == [False, True, True]
-    wait_for(lambda: bool(pages.posted))
-    (asked,) = pages.posted
+    wait_for(lambda: len(pages.posted) == 2)
+    refused, asked = pages.posted
+    assert asked["hub.secret"] != refused["hub.secret"]
     callback, secret = asked["hub.callback"], asked["hub.secret"]
     assert (asked["hub.mode"], asked["hub.topic"]) == ("subscribe", feed)
     intent = {"hub.mode": "subscribe", "hub.topic": feed, "hub.challenge": "c1", "hub.lease_seconds": "86400"}
     assert say(callback, intent | {"hub.topic": pages.url})[0] == 404
-    assert say(callback + "x", intent)[0] == 404
+    assert say(refused["hub.callback"], intent)[0] == 404
     assert say(callback, intent) == (200, b"c1")
 
     def push(content: bytes, signed: bytes) -> int:
@@ -226,9 +227,10 @@ def test_a_push_of_a_hub_is_an_update_and_a_changed_one_is_not(
     assert proxy.metric('bestbefore_websub_total{result="signed"}') == 1.0
     denial = {"hub.mode": "denied", "hub.topic": feed, "hub.reason": "over"}
     assert say(callback, denial)[0] == 200
+    wait_for(lambda: 'bestbefore_websub_total{result="refused"} 1.0' in proxy.metrics())
     proxy.stop()
     shown = bestbefore("show", feed, "--state", proxy.state, "--config", config)
     assert "  signals     of websub: precision 0.80, recall 0.80, by 2 judged at its site" in shown
-    assert f"  pushes      denied at {pages.url}/hub; 2 came, the last " in shown
+    assert f"  pushes      refused at {pages.url}/out-of-order; 2 came, the last " in shown
     assert shown.count("\n    at 20") == 2, "each update is at the time of its push"
-    assert len(pages.posted) == 1
+    assert len(pages.posted) == 3, "the first hub is asked again once the second has denied"

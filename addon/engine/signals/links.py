@@ -12,10 +12,15 @@ _REL = re.compile(r';\s*rel\s*=\s*(?:"([^"]*)"|([^\s",;]+))', re.IGNORECASE)
 _LONGEST_FIELD = 8192
 
 
-class DeclaredHub(NamedTuple):
-    """A WebSub hub that an object declares, and the topic by which the hub knows the object (WebSub 4)."""
+MOST_HUBS = 4
+"""How many hubs of an object are known: those named first."""
 
-    hub: str
+
+class DeclaredHubs(NamedTuple):
+    """The WebSub hubs that an object declares, and the topic by which they know the object (WebSub 4)."""
+
+    hubs: tuple[str, ...]
+    """In the order of the declaration, each once; one at least."""
     topic: str
 
 
@@ -28,23 +33,28 @@ def links_of(fields: Fields) -> Iterator[tuple[str, str]]:
             yield relation, target
 
 
-def declared_hub(url: str, fields: Fields, in_feed: Iterable[tuple[str, str]] = ()) -> DeclaredHub | None:
-    """Return the hub and topic that a response declares; None unless both are declared.
+def declared_hubs(url: str, fields: Fields, in_feed: Iterable[tuple[str, str]] = ()) -> DeclaredHubs | None:
+    """Return the hubs and the topic that a response declares; None unless both are declared.
 
-    Link fields come first, then links in a feed. The topic must be of the object's own host: another would subscribe to
-    something that the object is not.
+    Link fields come first, then links in a feed; hubs are those of one of these. The topic must be of the object's own
+    host: another would subscribe to something that the object is not.
     """
-    links: dict[str, str] = {}
-    for relation, target in (*links_of(fields), *in_feed):
-        if relation in ("hub", "self"):
-            links.setdefault(relation, target)
-    if "hub" not in links or "self" not in links:
-        return None
+    of_fields, of_feed = list(links_of(fields)), list(in_feed)
+    named = [[target for relation, target in links if relation == "hub"] for links in (of_fields, of_feed)]
+    topics = [target for relation, target in (*of_fields, *of_feed) if relation == "self"]
     try:
-        hub, topic = (Target.parse(urljoin(url, links[relation])) for relation in ("hub", "self"))
-        own = Target.parse(url)
-    except ValueError:
+        topic, own = Target.parse(urljoin(url, topics[0])), Target.parse(url)
+    except (IndexError, ValueError):
         return None
     if topic.host != own.host:
         return None
-    return DeclaredHub(hub.url, topic.url)
+    hubs = dict.fromkeys(found for target in named[0] or named[1] if (found := _absolute(url, target)))
+    return DeclaredHubs(tuple(hubs)[:MOST_HUBS], topic.url) if hubs else None
+
+
+def _absolute(url: str, reference: str) -> str | None:
+    """Resolve a reference in an object; None if that is no URL of HTTP."""
+    try:
+        return Target.parse(urljoin(url, reference)).url
+    except ValueError:
+        return None

@@ -10,7 +10,7 @@ from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.partial.start import start_of
 from bestbefore.addon.engine.response import Relay, completed, observed, shows_object
-from bestbefore.addon.engine.signals.links import declared_hub
+from bestbefore.addon.engine.signals.links import declared_hubs
 from bestbefore.addon.engine.unvalidated.without_validator import Learnt, learnt_of, lifetime_of, stored_as
 from bestbefore.addon.feeds.document import Document
 from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig
@@ -213,7 +213,7 @@ class AnswerCollector:
         """Take the signals of a sitemap, and note a declared hub, unless the response is for one client or Cookie."""
         if copy.client or copy.personal or copy.fetched_with_cookie or copy.fetched_with_authorization:
             return
-        hub = declared_hub(copy.url, copy.head.fields, () if feed is None else feed.links)
+        hub = declared_hubs(copy.url, copy.head.fields, () if feed is None else feed.links)
         if hub is not None:
             self.signals.on_hub(copy.url, hub)
         listed = None if feed is not None else await read_listing(copy.head, content)

@@ -10,7 +10,7 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import RecordChange
 from bestbefore.addon.engine.signals.evidence import SignalEvidence, SignalSource
-from bestbefore.addon.engine.signals.links import DeclaredHub
+from bestbefore.addon.engine.signals.links import DeclaredHubs
 from bestbefore.addon.engine.signals.listed import ListedPages, says_changed
 from bestbefore.addon.feeds.sitemap import Sitemap
 from bestbefore.addon.proxy.signals.pending import SignalBook
@@ -41,7 +41,7 @@ class Signals:
     """Called with each signal that is believed: URL, time of the update if known, kind."""
     on_signal: Callable[[str, str], object] = lambda _kind, _result: None
     """Called with kind and what became of each signal, as labels of metrics."""
-    on_hub: Callable[[str, DeclaredHub], object] = lambda _url, _hub: None
+    on_hub: Callable[[str, DeclaredHubs], object] = lambda _url, _hub: None
     """Called with each object that declares a hub, and which."""
     on_index: Callable[[str, tuple[str, ...]], object] = lambda _url, _sitemaps: None
     """Called with each index of sitemaps, and those that it lists."""

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 from bestbefore.addon.clock import RealClock
-from bestbefore.addon.engine.signals.links import DeclaredHub
+from bestbefore.addon.engine.signals.links import DeclaredHubs
 from bestbefore.addon.engine.signals.subscription import PushState
 from bestbefore.addon.websub import subscriptions
 from bestbefore.addon.websub.subscriptions import Subscriptions, ranges_wanted
 from tests.addon.store.memory_backend import open_memory_store
 
-HUB = DeclaredHub("http://hub/", "http://x/a")
+HUB = DeclaredHubs(("http://hub/",), "http://x/a")
 
 
 async def empty(url="http://proxy/cb"):
@@ -34,9 +34,21 @@ async def test_with_another_hub_it_begins_anew() -> None:
     known, _ = await empty()
     known.declared("http://x/a", HUB)
     (before,) = known
-    assert known.declared("http://x/a", HUB._replace(hub="http://hub2/"))
+    assert known.declared("http://x/a", HUB._replace(hubs=("http://hub2/",)))
     (after,) = known
     assert (after.hub, after.path == before.path, known.at(before.path)) == ("http://hub2/", False, None)
+
+
+async def test_more_hubs_leave_a_subscription_as_it_is_and_the_next_has_its_own_path() -> None:
+    known, _ = await empty()
+    known.declared("http://x/a", HUB)
+    (before,) = known
+    assert not known.declared("http://x/a", HUB._replace(hubs=("http://hub2/", "http://hub/")))
+    (after,) = known
+    assert (after.path, after.hub, after.hubs) == (before.path, "http://hub/", ("http://hub2/", "http://hub/"))
+    known.pass_on(after, 1.0)
+    (following,) = known
+    assert (following.hub, known.at(before.path), known.at(following.path)) == ("http://hub2/", None, following)
 
 
 async def test_they_survive_a_restart_by_their_callback() -> None:

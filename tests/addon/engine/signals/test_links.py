@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bestbefore.addon.engine.signals.links import DeclaredHub, declared_hub, links_of
+from bestbefore.addon.engine.signals.links import DeclaredHubs, declared_hubs, links_of
 from bestbefore.addon.rfc9111.message import Fields
 
 URL = "http://example.org/feed"
-FOUND = DeclaredHub("https://hub.example.net/", URL)
+FOUND = DeclaredHubs(("https://hub.example.net/",), URL)
 
 
 def link(*values: str) -> Fields:
@@ -21,13 +21,21 @@ def link(*values: str) -> Fields:
     link(f'<https://hub.example.net/>; rel="x hub", <https://other/>; rel=hub, <{URL}>; rel="self canonical"'),
 ])  # fmt: skip
 def test_hub_and_topic_are_found_by_link_fields(fields: Fields) -> None:
-    assert declared_hub(URL, fields) == FOUND
+    found = declared_hubs(URL, fields)
+    assert found is not None
+    assert (found.hubs[0], found.topic) == (FOUND.hubs[0], FOUND.topic)
+
+
+def test_of_several_hubs_each_is_found_once_in_order() -> None:
+    hubs = [f"https://hub{n}.example/" for n in (2, 1, 2, 3, 4, 5)]
+    fields = link("<ftp://hub/>; rel=hub", *(f"<{hub}>; rel=hub" for hub in hubs), f"<{URL}>; rel=self")
+    assert declared_hubs(URL, fields) == DeclaredHubs((hubs[0], hubs[1], hubs[3], hubs[4]), URL)
 
 
 def test_they_are_found_in_a_feed_after_the_fields() -> None:
-    assert declared_hub(URL, Fields(), [("hub", "https://hub.example.net/"), ("self", "feed")]) == FOUND
-    assert declared_hub(URL, link("</hub>;rel=hub"), [("hub", "https://x/"), ("self", URL)]) == DeclaredHub(
-        "http://example.org/hub", URL
+    assert declared_hubs(URL, Fields(), [("hub", "https://hub.example.net/"), ("self", "feed")]) == FOUND
+    assert declared_hubs(URL, link("</hub>;rel=hub"), [("hub", "https://x/"), ("self", URL)]) == DeclaredHubs(
+        ("http://example.org/hub",), URL
     )
 
 
@@ -38,10 +46,10 @@ def test_they_are_found_in_a_feed_after_the_fields() -> None:
     link(f"<https://hub.example.net/>; title=hub, <{URL}>; rel=self"),
 ])  # fmt: skip
 def test_what_is_incomplete_or_of_another_host_is_no_declaration(fields: Fields) -> None:
-    assert declared_hub(URL, fields) is None
+    assert declared_hubs(URL, fields) is None
 
 
 @given(st.text(alphabet="<>;=\", \\relhubselfa/:", max_size=200))
 def test_no_field_raises(value: str) -> None:
     list(links_of(link(value)))
-    declared_hub(URL, link(value))
+    declared_hubs(URL, link(value))

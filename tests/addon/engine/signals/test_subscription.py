@@ -10,6 +10,7 @@ import pytest
 from bestbefore.addon.engine.signals.subscription import (
     LEASE_S,
     LONGEST_LEASE_S,
+    NEXT_HUB_AFTER_S,
     SHORTEST_LEASE_S,
     PushProof,
     PushState,
@@ -82,6 +83,51 @@ def test_a_hub_that_does_not_verify_is_asked_ever_less() -> None:
         waits.append(one.due_s() - one.changed_s)
         one = one.asked(one.due_s())
     assert waits == [HOUR_S, 2 * HOUR_S, 4 * HOUR_S, 8 * HOUR_S, 16 * HOUR_S, DAY_S]
+
+
+NO = {"hub.mode": "denied", "hub.topic": ONE.topic}
+TWO = replace(ONE, hubs=("http://hub/", "http://hub2/"))
+
+
+def following(one: PushSubscription) -> PushSubscription:
+    """What is asked next when it is due."""
+    due_s = one.due_s()
+    return (one.at_next("path2", "secret2", due_s) if one.passes_on(due_s) else one).asked(due_s)
+
+
+def test_the_next_hub_is_asked_at_once_after_a_refusal_and_soon_without_verification() -> None:
+    refused = TWO.asked(0.0).refused(1.0)
+    assert refused.due_s() == 1.0
+    second = following(refused)
+    assert (second.hub, second.path, second.secret) == ("http://hub2/", "path2", "secret2")
+    assert following(TWO.asked(0.0)).changed_s == NEXT_HUB_AFTER_S
+    first = following(second)
+    assert (first.hub, first.changed_s - second.changed_s, first.failures) == ("http://hub/", HOUR_S, 1)
+    last = following(following(first))
+    assert last.changed_s - first.changed_s == NEXT_HUB_AFTER_S + 2 * HOUR_S, "each round waits longer"
+
+
+def test_only_when_all_hubs_have_denied_none_is_asked_for_a_week() -> None:
+    denied = TWO.asked(0.0).denied(NO, 1.0)
+    assert denied is not None
+    assert denied.due_s() == 1.0
+    second = following(denied)
+    both = second.denied(NO, 2.0)
+    assert both is not None
+    assert both.due_s() == 2.0 + 7 * DAY_S
+    other = following(TWO.asked(0.0).refused(0.0)).denied(NO, 2.0)
+    assert other is not None
+    assert other.due_s() == 2.0 + HOUR_S
+
+
+def test_a_hub_is_left_for_another_when_its_lease_has_ended_without_renewal() -> None:
+    granted = TWO.asked(0.0).verified(YES, 0.0)
+    assert granted is not None
+    renewing = granted.asked(granted.due_s()).refused(granted.due_s())
+    assert not renewing.passes_on(renewing.due_s())
+    assert renewing.due_s() == granted.due_s() + HOUR_S
+    assert renewing.is_live(renewing.due_s())
+    assert renewing.passes_on(granted.until_s)
 
 
 def test_the_request_names_topic_callback_and_secret() -> None:
