@@ -88,14 +88,15 @@ class Signals:
         source = SignalSource(registrable_domain(host_of(url)), kind)
         evidence = self.book.of(source)
         self.book.signalled(url, source, at_s)
-        self.on_signal(kind, "dropped" if evidence.is_dropped else "believed")
         if evidence.is_dropped:
+            self.on_signal(kind, "dropped")
             return
         now_s = self.clock.now()
         for copy in (await self.store.copies(url)).copies:
             believes = evidence.precision >= copy.sibling_chance  # what the policy tolerates of any such news
             if believes and copy.expiry_s is not None and copy.expiry_s > now_s and copy.current_s < (at_s or now_s):
                 self.store.put(replace(copy, expiry_s=now_s, reason=REASON), None)
+        self.on_signal(kind, "believed")
         self.on_believed(url, at_s, kind)
 
     def contacted(self, url: str, learnt: RecordChange) -> SignalSource | None:
