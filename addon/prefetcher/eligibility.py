@@ -6,6 +6,7 @@ credentials; whose URL looks neither like a secret nor like an action; and that 
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 from urllib.parse import unquote_plus, urlsplit
 
 from bestbefore.addon.proxy.access.reach import LOOPBACK, PUBLIC, RANGES, Reach
@@ -18,6 +19,8 @@ ASKED_RANGES = ("", *sorted(RANGES))
 """The ranges of addresses by which requests are counted; empty: public ones."""
 LONGEST_URL = 4096
 TOO_MANY_KEYS = 64
+SEGMENTS_KNOWN = 4096
+"""Of how many segments of paths, those seen last, it is known whether they are refused: most paths share folders."""
 
 
 class Refusal(StrEnum):
@@ -86,21 +89,39 @@ def refused_url(url: str) -> Refusal | None:
     parts = urlsplit(url)
     if "@" in parts.netloc:
         return Refusal.USERINFO
-    segments = [segment.partition(";") for segment in parts.path.split("/")]
-    parameters = [parameter for _, _, after in segments for parameter in after.split(";")]  # as in `/page;jsessionid=1`
-    pairs = [pair.partition("=") for pair in [*parameters, *re.split("[&;]", parts.query)] if pair]
+    pairs = _pairs(parts.path, parts.query) if parts.query or ";" in parts.path else []
     if len(pairs) > TOO_MANY_KEYS:
         return Refusal.TOO_LONG
     if any(_is_secret(unquote_plus(key)) for key, _, _ in pairs):
         return Refusal.SECRET
-    names = [unquote_plus(name) for name, _, _ in segments]
-    if any(map(_is_token, names)):
+    refusals = {_refused_segment(unquote_plus(segment.partition(";")[0])) for segment in parts.path.split("/")}
+    if Refusal.TOKEN in refusals:
         return Refusal.TOKEN
-    words = [*names, *(name.partition(".")[0] for name in names)]
-    words += [unquote_plus(text) for key, _, value in pairs for text in (key, value)]
-    if any(_NOT_A_LETTER.sub("", word.lower()) in _DEEDS for word in words) or any(map(_begins_a_deed, names)):
+    if Refusal.DEED in refusals:
         return Refusal.DEED
-    return None
+    in_pairs = (unquote_plus(text) for key, _, value in pairs for text in (key, value))
+    return Refusal.DEED if any(map(_is_deed, in_pairs)) else None
+
+
+def _pairs(path: str, query: str) -> list[tuple[str, str, str]]:
+    """Return keys and values of a query, and of the parameters in a path, as in `/page;jsessionid=1`."""
+    parameters = [one for segment in path.split("/") for one in segment.partition(";")[2].split(";")]
+    return [pair.partition("=") for pair in [*parameters, *re.split("[&;]", query)] if pair]
+
+
+@lru_cache(maxsize=SEGMENTS_KNOWN)
+def _refused_segment(segment: str) -> Refusal | None:
+    """Return why an object with such a segment in its path is not prefetched; None if it may be."""
+    if len(segment) >= MIN_TOKEN and _is_token(segment):
+        return Refusal.TOKEN
+    stem, dot, _ = segment.partition(".")
+    is_deed = _is_deed(stem) or (dot and _is_deed(segment)) or _begins_a_deed(stem)
+    return Refusal.DEED if is_deed else None
+
+
+def _is_deed(word: str) -> bool:
+    lower = word.lower()
+    return (lower if lower.isalnum() and lower.isascii() else _NOT_A_LETTER.sub("", lower)) in _DEEDS
 
 
 def _is_secret(key: str) -> bool:
@@ -116,8 +137,10 @@ def _is_token(segment: str) -> bool:
     return any(len(_CHANGE.findall(run)) >= _CHANGES_AT_LEAST * len(run) for run in _RUN.findall(segment))
 
 
-def _begins_a_deed(segment: str) -> bool:
-    words = [word.lower() for word in _SEAM.split(segment.partition(".")[0]) if word]
+def _begins_a_deed(stem: str) -> bool:
+    if stem.isalnum() and stem.islower() and stem.isascii():
+        return False  # one word
+    words = [word.lower() for word in _SEAM.split(stem) if word]
     return len(words) == 2 and words[0] in _DEEDS
 
 
