@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from importlib.resources import files
-from itertools import batched
+from itertools import accumulate, batched, pairwise
 from typing import Any
 
 from bestbefore.addon.clock import Clock
@@ -59,6 +59,15 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1""",
     "zset",
 )
+_part = script(
+    """
+local found, lengths = redis.call('HSCAN', KEYS[1], ARGV[1], 'COUNT', ARGV[2]), {}
+for i, text in ipairs(found[2]) do lengths[i] = #text end
+return {found[1], table.concat(lengths, ' '), table.concat(found[2])}""",
+    "hash",
+)
+"""A part of a hash: the next cursor, the lengths of its fields and values in turn, and these joined. The client reads
+one text in place of thousands."""
 _spend = script((_folder / "spend.lua").read_text("utf-8"), "hash")
 _if_mine = "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end "
 _renew = script(_if_mine + "return redis.call('PEXPIRE', KEYS[1], ARGV[2])", "string")
@@ -160,10 +169,12 @@ class RedisKeeper:
         await self._connection.ask("HDEL", keys.SHARDS, f"until {holder}")
 
     async def candidates(self, shard: int) -> AsyncIterator[dict[str, bytes]]:
-        cursor: Any = 0
+        name, cursor = keys.of_shard(shard), b"0"
         while True:
-            cursor, found = await self._connection.ask("HSCAN", keys.of_shard(shard), cursor, "COUNT", PART)
-            named = ((text_of(url), candidate) for url, candidate in pairs(found))
+            cursor, lengths, joined = await self._connection.ask(*_part([name], [cursor, PART]))
+            ends = [0, *accumulate(map(int, lengths.split()))]
+            texts = [joined[begin:end] for begin, end in pairwise(ends)]
+            named = zip(map(text_of, texts[::2]), texts[1::2], strict=True)
             yield {url: candidate for url, candidate in named if url is not None}
             if not int(cursor):
                 return
