@@ -27,15 +27,17 @@ def falling_root(
     tolerance: float,
     most: float = math.inf,
     second_guess: float | None = None,
+    least: float = -math.inf,
 ) -> Root:
     """Find the root by the secant method, with bisection where the secant is slow or leaves the bracket.
 
-    The search begins at `guess`, takes the first step with `slope` < 0 or to `second_guess`, and ends at `most` at the
-    latest, above which the root must not lie. The last call of `function` is at `high`.
+    Where the function hardly falls, steps double until the root is enclosed. The search begins at `guess`, takes the
+    first step with `slope` < 0 or to `second_guess`, and ends at `most` at the latest, above which the root must not
+    lie, nor below `least`. The last call of `function` is at `high`.
     """
     low, high = -math.inf, math.inf
     low_value, high_value = math.inf, -math.inf
-    x, before, value_before = min(guess, most), math.nan, math.nan
+    x, before, value_before = min(max(guess, least), most), math.nan, math.nan
     widths = [math.inf] * 3
     for evaluation in range(1, EVALUATIONS):
         value = function(x)
@@ -48,11 +50,11 @@ def falling_root(
         if math.isfinite(value_before) and x != before:
             secant = (value - value_before) / (x - before)
             slope = secant if secant < 0.0 else slope
+        is_flat = math.isinf(high - low) and abs(value) > 0.5 * abs(value_before)
+        least_step = 2.0 * abs(x - before) if is_flat else 0.0
         before, value_before = x, value
         x = second_guess if evaluation == 1 and second_guess is not None else x - value / slope
-        if x == before:
-            x += math.copysign(4.0 * math.ulp(before), value)
-        x = min(x, most)
+        x = min(max(_far_enough(x, before, value, least_step), least), most)
         width = high - low
         slow = width > 0.5 * widths[0]
         widths = [*widths[1:], width]
@@ -62,10 +64,16 @@ def falling_root(
                 break
             if slow or not low < x < high:
                 x = middle
-        elif x == before:  # at `most`
+        elif x == before:  # at `most` or `least`
             break
     if math.isinf(high):  # the root lies at `most`, up to rounding
         return Root(low, low, low_value, low_value)
     if before != high:
         function(high)
     return Root(low, high, low_value, high_value)
+
+
+def _far_enough(x: float, before: float, value: float, least_step: float) -> float:
+    """Return the next place to look at, with at least this step from the last one, and not the same."""
+    least_step = max(least_step, 0.0 if x != before else 4.0 * math.ulp(before))
+    return x if abs(x - before) >= least_step else before + math.copysign(least_step, value)

@@ -121,7 +121,7 @@ def _solved(excess: Callable[[float], float], guess: float) -> Root:
         return Root(low, low, 0.0, 0.0)
     if excess(high) >= 0.0:
         return Root(high, high, 0.0, 0.0)
-    return falling_root(excess, guess, SLOPE, TOLERANCE, high)
+    return falling_root(excess, guess, SLOPE, TOLERANCE, high, least=low)
 
 
 def _log(ratio: float) -> float:

@@ -57,3 +57,15 @@ def test_two_guesses_beside_a_jump_are_left_behind() -> None:
         above = math.nextafter(start, 1.0)
         root = falling_root(lambda x: 1.0 if x < 0.7 else -2.0, start, -1.0, 1e-12, second_guess=above)
         assert root[:2] == (math.nextafter(0.7, 0.0), 0.7)
+
+
+def test_the_root_beyond_a_stretch_without_slope_is_found() -> None:
+    asked: list[float] = []
+
+    def flat(x: float) -> float:
+        asked.append(x)
+        return max(-2e-3, -100.0 - x)
+
+    root = falling_root(flat, 0.0, -0.5, 1e-4, 200.0, least=-200.0)
+    assert root.low == pytest.approx(-100.0, abs=1e-3)
+    assert len(asked) < 80
