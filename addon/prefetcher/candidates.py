@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import batched
 
 from cachetools import LRUCache
@@ -15,17 +15,18 @@ from bestbefore.addon.engine.learning import CLOCK_SKEW_S, Record
 from bestbefore.addon.prefetcher.cost import FetchCosts
 from bestbefore.addon.prefetcher.due_jobs import Job
 from bestbefore.addon.prefetcher.eligibility import ASKED_RANGES, MIN_REQUESTS, refused_url
-from bestbefore.addon.prefetcher.estimates import candidate_of, clockwork_of, estimate_of, teaches
+from bestbefore.addon.prefetcher.estimates import FetchTerms, candidate_of, clockwork_of, estimates_of, teaches
 from bestbefore.addon.prefetcher.objects import Objects
 from bestbefore.addon.prefetcher.threads import in_thread
 from bestbefore.addon.prefetcher.troubles import Troubles
 from bestbefore.addon.prefetcher.watching import Watched
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
-from bestbefore.addon.rfc9111.message import Target
+from bestbefore.addon.rfc9111.message import host_and_path
 from bestbefore.addon.rules import Rules
 from bestbefore.addon.store.backend.keeper import SHARDS, digest_of, shard_of
-from bestbefore.addon.store.candidate import Candidate
+from bestbefore.addon.store.candidate import Candidate, CandidateTable
 from bestbefore.addon.store.store import Store
+from bestbefore.addon.wishes import Wishes
 from bestbefore.policies.models.clockwork.beats import Clockwork
 from bestbefore.policies.prefetch.online.estimate import SHORTEST_S
 from bestbefore.policies.prefetch.online.schedule import Schedule
@@ -43,7 +44,7 @@ LOOKED_AT_ONCE = 64
 """How many objects are looked at together."""
 MANY = 20_000
 """For so many objects the price is computed in a thread: it takes 60 ms of the processor, and more where it falls."""
-LOADED_AT_ONCE = 200
+LOADED_AT_ONCE = 500
 """How many candidates are loaded before requests are served again: some milliseconds."""
 MOST_PUSHED = 10_000
 
@@ -149,9 +150,10 @@ class Candidates:
 
     async def _load(self, shard: int) -> None:
         async for part in self._store.planning.candidates(shard):
-            for piece in batched(part.items(), LOADED_AT_ONCE):
+            for piece in part.pieces(LOADED_AT_ONCE):
                 await self._steady.wait()
-                self._enter({url: known for url, known in piece if shard in self.shards and self._may_enter(url)})
+                if shard in self.shards:
+                    self._enter(piece, list(map(self._wishes, piece.urls)))
                 await asyncio.sleep(0)
 
     async def set_price(self) -> None:
@@ -185,29 +187,26 @@ class Candidates:
         async for urls in self._store.planning.wanted():
             await self.look(urls)
 
-    def _may_enter(self, url: str) -> bool:
+    def _wishes(self, url: str) -> Wishes | None:
+        """Return what the owner wants of the fetches of an object that may enter; None if it must not."""
         try:
-            host = Target.parse(url).host
+            host, path = host_and_path(url)
         except ValueError:
-            return False
-        return refused_url(url) is None and not self._is_never_fetched(url, host)
+            return None
+        if refused_url(url) is not None or self._is_never_fetched(url, host):
+            return None
+        return self._rules().rule_for(host, path).wishes
 
-    def _enter(self, candidates: Mapping[str, Candidate]) -> None:
-        slots, estimates = [], []
-        for url, candidate in candidates.items():
-            target = Target.parse(url)
-            wishes = self._rules().rule_for(target.host, target.path).wishes
-            if wishes.prefetch == "never":
-                continue
-            slot = self.objects.add(url)
-            self.objects.set_demand(slot, candidate.requests, candidate.asked_from)
-            slots.append(slot)
-            is_pushed = self._pushed.get(url, -math.inf) > self._clock.now()
-            estimates.append(estimate_of(
-                candidate, wishes, evenly=self._evenly, is_pushed=is_pushed, cost=self._costs.of(candidate),
-                retry_s=self.troubles.wait_s(url), longest_s=self.watched.longest_s(url),
-            ))  # fmt: skip
-        self.schedule.put_many(slots, estimates)
+    def _enter(self, table: CandidateTable, wishes: Sequence[Wishes | None]) -> None:
+        now_s, terms, places = self._clock.now(), list[FetchTerms](), list[int]()
+        for i, (url, wish) in enumerate(zip(table.urls, wishes, strict=True)):
+            if wish is not None and wish.prefetch != "never":
+                is_pushed = self._pushed.get(url, -math.inf) > now_s
+                terms.append(FetchTerms(wish, is_pushed, self.troubles.wait_s(url), self.watched.longest_s(url)))
+                places.append(i)
+        entering = table.only(places)
+        estimates = estimates_of(entering, terms, self._costs.of(entering), evenly=self._evenly)
+        self.schedule.put_all(self.objects.add_all(entering), estimates)
 
     # Single objects
 
@@ -230,19 +229,19 @@ class Candidates:
             await self._store.planning.announce(others)
 
     async def _look(self, urls: Collection[str], attempted_s: Mapping[str, float]) -> None:
-        looked = [url for url in urls if self.objects.slot_of(url) is not None or self._may_enter(url)]
+        looked = [url for url in urls if self.objects.slot_of(url) is not None or self._wishes(url) is not None]
         if not looked:
             return
         asked = await self._store.planning.asked(looked, ASKED_RANGES)
         found: dict[str, Candidate] = {}
-        hastened: list[str] = []
+        wishes, hastened = list[Wishes](), list[str]()
         for i, url in enumerate(looked):
             record = await self._store.record(url)
             if record is None and asked is None:  # the store is down: what is known stays
                 self.postpone(url, self._clock.now() + SHORTEST_S)
                 continue
-            demand, target = self._known_demand(url) if asked is None else asked[i], Target.parse(url)
-            rule = self._rules().rule_for(target.host, target.path)
+            demand, (host, path) = self._known_demand(url) if asked is None else asked[i], host_and_path(url)
+            rule = self._rules().rule_for(host, path)
             stays = url in self.watched or rule.wishes.prefetch == "always"
             if stays and not any(demand.values()):
                 demand = dict.fromkeys(self._known_demand(url), 0)  # from where clients once asked
@@ -250,7 +249,7 @@ class Candidates:
             if not (is_known and (stays or sum(demand.values()) >= MIN_REQUESTS)) and url not in self.watched:
                 self.leave(url)
                 continue
-            group = await self._groups.group(target.host, rule, "" if record is None else record.cache_group)
+            group = await self._groups.group(host, rule, "" if record is None else record.cache_group)
             if record is None:
                 record = Record(url, since_s=self._clock.now(), last_contact_s=self._clock.now())
                 hastened.append(url)
@@ -260,8 +259,9 @@ class Candidates:
             candidate = candidate._replace(expected_bytes=await self._costs.expected_bytes(record, self._store))
             tried_s = max(attempted_s.get(url, -math.inf), self._known_contact_s(url))
             found[url] = candidate._replace(contact_s=max(candidate.contact_s, tried_s))
+            wishes.append(rule.wishes)
         await self._steady.wait()
-        self._enter(found)
+        self._enter(CandidateTable.of(found), wishes)
         if math.isnan(self.schedule.price):  # without one no due time of these objects would be known
             await self._compute(lambda: self.schedule.set_price(self._clock.now()))
         for url in [url for url in hastened if url not in attempted_s]:
@@ -377,8 +377,7 @@ class Candidates:
         return is_due and self._opens_s(job.url, now_s) <= now_s
 
     def _opens_s(self, url: str, now_s: float) -> float:
-        target = Target.parse(url)
-        return self._rules().rule_for(target.host, target.path).wishes.opens_s(now_s)
+        return self._rules().rule_for(*host_and_path(url)).wishes.opens_s(now_s)
 
     # The store
 

@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from bestbefore.addon.config.prefetch_section import ByteBudget
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.rfc9111.copy import Copy
-from bestbefore.addon.store.candidate import Candidate
+from bestbefore.addon.store.candidate import CandidateTable
 from bestbefore.addon.store.store import Store
 from bestbefore.addon.wishes import FetchRate
+from bestbefore.policies.units import FloatArray
 
 HEAD_BYTES = 500
 """About the size of the head of a response, which is all of a 304."""
@@ -42,14 +45,14 @@ class FetchCosts:
         self._mean_bytes += (max(copy.body.size for copy in copies) - self._mean_bytes) / self._sizes
         return expected_bytes(record, copies)
 
-    def of(self, candidate: Candidate) -> float:
-        """Return the cost of a fetch: 1 or, if it is more, its part of the bytes.
+    def of(self, table: CandidateTable) -> FloatArray:
+        """(n,) the costs of fetches: 1 or, if it is more, its part of the bytes.
 
         So fetches that cost no more than the budget of fetches in all receive no more than that of bytes.
         """
         if self.budget_bytes is None:
-            return 1.0
-        return max(candidate.expected_bytes * self.budget.per_day / self.budget_bytes.per_day, 1.0)
+            return np.ones(len(table))
+        return np.maximum(table.rows["expected_bytes"] * (self.budget.per_day / self.budget_bytes.per_day), 1.0)
 
 
 def expected_bytes(record: Record, copies: Sequence[Copy]) -> float:

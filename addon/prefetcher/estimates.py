@@ -1,6 +1,8 @@
 """Estimates of objects for the schedule of fetches, from records, groups, demand, and what the owner wants."""
 
 import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,7 +10,7 @@ from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.rate_evidence import updates_by_hour
 from bestbefore.addon.prefetcher.eligibility import MIN_REQUESTS
 from bestbefore.addon.store.backend.keeper import WANTS_KEPT_DAYS
-from bestbefore.addon.store.candidate import Candidate
+from bestbefore.addon.store.candidate import Candidate, CandidateTable
 from bestbefore.addon.wishes import Wishes
 from bestbefore.policies.models.clockwork.beats import Clockwork, shifted
 from bestbefore.policies.models.clockwork.detection import find_clockwork
@@ -18,9 +20,9 @@ from bestbefore.policies.models.hazard.clock import WEEKEND_PART, weekend_part
 from bestbefore.policies.models.hazard.forecast import weekend_share
 from bestbefore.policies.models.hazard.memory import memory_since
 from bestbefore.policies.models.patterns import profiles
-from bestbefore.policies.prefetch.online.estimate import FLAT, SHORTEST_S, ScheduleEstimate
+from bestbefore.policies.prefetch.online.estimate import FLAT, SHORTEST_S, Estimates
 from bestbefore.policies.prefetch.online.week import bytes_of
-from bestbefore.policies.units import DAY_S, HOUR_S
+from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 
 STRENGTH = 24.0
 """The number of updates at which an object's own hours weigh as much as its group's: one for each hour of the day."""
@@ -64,38 +66,49 @@ def candidate_of(
     )
 
 
-def estimate_of(
-    candidate: Candidate,
-    wishes: Wishes,
-    *,
-    evenly: bool,
-    is_pushed: bool = False,
-    cost: float = 1.0,
-    retry_s: float | None = None,
-    longest_s: float = math.inf,
-) -> ScheduleEstimate:
-    """Return what the schedule needs.
+class FetchTerms(NamedTuple):
+    """What bounds and weighs the fetches of an object beside its candidate: the owner's wishes and its troubles."""
 
-    `evenly`: whether the hours of the day are ignored. `is_pushed`: whether the origin pushes changes. `cost`: of a
-    fetch, in fetches of the budget. `retry_s`: how long after the last fetch, which failed, to try again.
-    `longest_s`: the longest time between two fetches, if its rule has no shorter one.
-    """
-    least_s = (DAY_S / PUSHED_PER_DAY if is_pushed else 0.0) if retry_s is None else retry_s
+    wishes: Wishes
+    is_pushed: bool = False
+    """Whether the origin pushes changes."""
+    retry_s: float | None = None
+    """How long after the last fetch, which failed, to try again."""
+    longest_s: float = math.inf
+    """The longest time between two fetches, if its rule has no shorter one."""
+
+
+def _numbers(terms: FetchTerms) -> tuple[float, float, float, float]:
+    """Return the weight of a request, the least and the longest time between fetches, and theta."""
+    wishes, _, retry_s, _ = terms
+    least_s = (DAY_S / PUSHED_PER_DAY if terms.is_pushed else 0.0) if retry_s is None else retry_s
     shortest_s = max(wishes.shortest_s, SHORTEST_S, least_s)
-    longest_s = min(wishes.longest_s, longest_s if retry_s is None else retry_s)
-    requests = max(candidate.requests, MIN_REQUESTS)  # fewer only if it is fetched though clients do not ask
-    return ScheduleEstimate(
-        candidate.rate_per_hour,
-        candidate.contact_s,
-        # Where expected updates or failures decide, the price does not: the object has no part in what it is to bring.
-        0.0 if wishes.prefetch_theta or retry_s is not None else wishes.weight * requests / DEMAND_H,
-        FLAT if evenly else candidate.hours,
-        WEEKEND_PART if evenly else candidate.weekend_share,
-        shortest_s,
-        max(longest_s, shortest_s),
-        cost,
-        wishes.prefetch_theta,
-        None if evenly or wishes.prefetch_theta else candidate.clockwork,
+    longest_s = min(wishes.longest_s, terms.longest_s if retry_s is None else retry_s)
+    # Where expected updates or failures decide, the price does not: the object has no part in what it is to bring.
+    weight = 0.0 if wishes.prefetch_theta or retry_s is not None else wishes.weight
+    return weight, shortest_s, max(longest_s, shortest_s), wishes.prefetch_theta
+
+
+def estimates_of(table: CandidateTable, terms: Sequence[FetchTerms], costs: FloatArray, *, evenly: bool) -> Estimates:
+    """Return what the schedule needs of candidates.
+
+    `costs`: (n,) of a fetch, in fetches of the budget. `evenly`: whether the hours of the day are ignored.
+    """
+    rows, n = table.rows, len(table)
+    numbers = np.array([_numbers(one) for one in terms]).reshape(-1, 4)
+    requests = np.maximum(rows["requests"], MIN_REQUESTS)  # fewer only if it is fetched though clients do not ask
+    beating = {} if evenly else {i: one for i, (_, one) in table.rare.items() if one is not None}
+    return Estimates(
+        rows["rate_per_hour"],
+        numbers[:, 0] * requests / DEMAND_H,
+        rows["contact_s"],
+        np.tile(np.frombuffer(FLAT, np.uint8), (n, 1)) if evenly else rows["hours"],
+        np.full(n, WEEKEND_PART) if evenly else rows["weekend_share"],
+        numbers[:, 1],
+        numbers[:, 2],
+        costs,
+        numbers[:, 3],
+        {i: one for i, one in beating.items() if not numbers[i, 3]},
     )
 
 

@@ -4,11 +4,14 @@ A URL costs its length and 32 bytes, so that a million objects fit beside the sc
 """
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bestbefore.addon.store.backend.keeper import SHARDS, digest_of
+from bestbefore.addon.store.candidate import CandidateTable
+from bestbefore.policies.units import IntArray
 
 _EMPTY, _LEFT = -1, -2
 """In the table: never used, and the slot that was there is removed."""
@@ -26,7 +29,7 @@ class Objects:
         self._places = array("i", [_EMPTY]) * LEAST_PLACES
         """The hash table."""
         self._used = 0
-        """How many places are not `_EMPTY`."""
+        """At least how many places are not `_EMPTY`."""
         self._texts = bytearray()
         self._starts = array("Q")
         """By slot: where its URL begins in the texts."""
@@ -74,42 +77,81 @@ class Objects:
             yield place
             place = (place + 1) & last
 
-    def add(self, url: str) -> int:
-        """Return the slot of an object, which takes part from now on."""
-        digest, text = digest_of(url), url.encode()
-        slot = self._find(digest, text)
-        return self._added(digest, text) if slot is None else slot
+    def add_all(self, table: CandidateTable) -> IntArray:
+        """Return the slots (n,) of these objects, which take part from now on, with the demand in the table."""
+        texts = [url.encode() for url in table.urls]
+        digests = np.fromiter(map(digest_of, table.urls), np.uint64, len(texts))
+        slots = self._find_all(digests, texts)
+        new = np.flatnonzero(slots < 0)
+        if new.size:
+            slots[new] = self._added(digests[new], [texts[i] for i in new.tolist()])
+        requests, ranges = np.frombuffer(self._requests, np.uintc), np.frombuffer(self._ranges, np.ushort)
+        requests[slots] = table.rows["requests"]
+        ranges[slots] = 0
+        for i, (asked_from, _) in table.rare.items():
+            if asked_from not in self._of_ranges:
+                self._of_ranges.append(asked_from)
+            ranges[slots[i]] = self._of_ranges.index(asked_from)
+        return slots
 
-    def _added(self, digest: int, text: bytes) -> int:
-        if self._free:
-            slot = self._free.pop()
-        else:
-            slot = len(self._lengths)
-            for column in (self._starts, self._lengths, self._digests, self._requests, self._ranges):
-                column.append(0)
-        self._starts[slot], self._lengths[slot], self._digests[slot] = len(self._texts), len(text), digest
-        self._requests[slot] = self._ranges[slot] = 0
-        self._texts += text
-        if self._used >= MOST_USED * len(self._places):
+    def _find_all(self, digests: NDArray[np.uint64], texts: Sequence[bytes]) -> IntArray:
+        """(n,) the slots of objects, as `_find` does; -1 for those that do not take part."""
+        slots = np.full(digests.size, -1, dtype=np.intp)
+        if not self._lengths:
+            return slots
+        table, known = np.frombuffer(self._places, np.intc), np.frombuffer(self._digests, np.uint64)
+        places, left = self._first_places(digests), np.arange(digests.size)
+        while left.size:
+            found = table[places[left]]
+            left, found = left[found != _EMPTY], found[found != _EMPTY]
+            is_it = (found >= 0) & (known[np.maximum(found, 0)] == digests[left])
+            slots[left[is_it]] = found[is_it]
+            left = left[~is_it]
+            places[left] = (places[left] + 1) & (len(table) - 1)
+        for i in np.flatnonzero(slots >= 0).tolist():
+            if self._text(slots[i]) != texts[i]:  # another object with its digest
+                found_slot = self._find(int(digests[i]), texts[i])
+                slots[i] = -1 if found_slot is None else found_slot
+        return slots
+
+    def _first_places(self, digests: NDArray[np.uint64]) -> IntArray:
+        """(n,) the places at which `_search` begins."""
+        return ((digests >> np.uint64(8)) & np.uint64(len(self._places) - 1)).astype(np.intp)
+
+    def _added(self, digests: NDArray[np.uint64], texts: Sequence[bytes]) -> IntArray:
+        reused, self._free = self._free[-len(texts) :], self._free[: -len(texts)]
+        n = len(self._lengths)
+        slots = np.array([*reused, *range(n, n + len(texts) - len(reused))], dtype=np.intp)
+        for column in (self._starts, self._lengths, self._digests, self._requests, self._ranges):
+            column.frombytes(bytes(column.itemsize * (slots.size - len(reused))))
+        lengths = np.array(list(map(len, texts)))
+        np.frombuffer(self._starts, np.uint64)[slots] = len(self._texts) + np.cumsum(lengths) - lengths
+        np.frombuffer(self._lengths, np.ushort)[slots] = lengths
+        np.frombuffer(self._digests, np.uint64)[slots] = digests
+        self._texts += b"".join(texts)
+        if self._used + slots.size > MOST_USED * len(self._places):
             self._rehash()
         else:
-            self._insert(digest, slot)
-        return slot
+            self._used += slots.size  # too much where places of removed objects are used again, which is harmless
+            self._insert_all(digests, slots)
+        return slots
 
-    def _insert(self, digest: int, slot: int) -> None:
-        for place in self._search(digest):
-            if self._places[place] < 0:
-                self._used += self._places[place] == _EMPTY
-                self._places[place] = slot
-                return
+    def _insert_all(self, digests: NDArray[np.uint64], slots: IntArray) -> None:
+        table = np.frombuffer(self._places, np.intc)
+        places = self._first_places(digests)
+        while slots.size:
+            is_free = table[places] < 0
+            table[places[is_free]] = slots[is_free]  # of several at a place the last one stays
+            left = table[places] != slots
+            slots, places = slots[left], (places[left] + 1) & (len(table) - 1)
 
     def _rehash(self) -> None:
         size = LEAST_PLACES
         while len(self) > 0.5 * MOST_USED * size:
             size *= 2
-        self._places, self._used = array("i", [_EMPTY]) * size, 0
-        for slot in self:
-            self._insert(self._digests[slot], slot)
+        self._places, self._used = array("i", [_EMPTY]) * size, len(self)
+        slots = np.flatnonzero(np.frombuffer(self._lengths, np.ushort))
+        self._insert_all(np.frombuffer(self._digests, np.uint64)[slots], slots)
 
     def remove(self, slot: int) -> None:
         """Let an object no longer take part; its slot may be given to another."""
@@ -144,13 +186,6 @@ class Objects:
     def asked_from(self, slot: int) -> tuple[str, ...]:
         """Return the ranges of private addresses from which clients have requested an object."""
         return self._of_ranges[self._ranges[slot]]
-
-    def set_demand(self, slot: int, requests: int, asked_from: tuple[str, ...]) -> None:
-        """Set the demand for an object."""
-        self._requests[slot] = min(requests, 2**32 - 1)
-        if asked_from not in self._of_ranges:
-            self._of_ranges.append(asked_from)
-        self._ranges[slot] = self._of_ranges.index(asked_from)
 
     def in_shards(self, shards: frozenset[int]) -> list[int]:
         """Return the slots of the objects in some shards."""

@@ -6,6 +6,7 @@ must forward fields that it does not understand.
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Self
 from urllib.parse import urlsplit
 
@@ -137,6 +138,25 @@ class Target:
             url = f"{self.origin}{self.path}"
             object.__setattr__(self, "_url", url)
         return url
+
+
+def host_and_path(url: str) -> tuple[str, str]:
+    """Return host and path of a URL as `Target.parse` does, several times as fast. Raises ValueError where it does.
+
+    What precedes the path is parsed once for many URLs.
+    """
+    authority = url.find("://") + 3
+    slash = url.find("/", authority)
+    is_plain = authority > 3 and slash > 0 and "?" not in url[:slash] and "#" not in url and url[-1] != "?"
+    if not (is_plain and url.isprintable()):
+        target = Target.parse(url)
+        return target.host, target.path
+    return _host_of(url[:slash]), url[slash:]
+
+
+@lru_cache(maxsize=4096)
+def _host_of(origin: str) -> str:
+    return Target.parse(origin).host
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ import numpy as np
 from bestbefore.addon.engine.learning import DETAILED_UPDATES, Record
 from bestbefore.addon.engine.update import Update, memory_of
 from bestbefore.addon.prefetcher.candidates import AIMED_PART
-from bestbefore.addon.prefetcher.estimates import candidate_of, estimate_of
+from bestbefore.addon.prefetcher.estimates import FetchTerms, candidate_of, estimates_of
+from bestbefore.addon.store.candidate import CandidateTable
 from bestbefore.addon.wishes import NO_WISHES
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.member_rates import MemberRates, log_interval_micronats
@@ -58,7 +59,8 @@ def contacts_s(
         if len(made[feed]) > 1:
             record = _record(times_s[feed], since_s, now_s)
             candidate = candidate_of(record, _alone(record), REQUESTS)
-            schedule.put(feed, estimate_of(candidate, NO_WISHES, evenly=evenly))
+            table = CandidateTable.of({"": candidate})
+            schedule.put_all(np.array([feed]), estimates_of(table, [FetchTerms(NO_WISHES)], np.ones(1), evenly=evenly))
 
 
 def _record(times_s: FloatArray, since_s: float, now_s: float) -> Record:

@@ -18,7 +18,7 @@ from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import log
 from bestbefore.addon.store.cache.pending_counts import MAX_PENDING, PendingCounts
-from bestbefore.addon.store.candidate import Candidate, decode, encode
+from bestbefore.addon.store.candidate import Candidate, CandidateTable, decode, decode_all, encode
 from bestbefore.addon.store.trouble import Trouble
 from bestbefore.addon.store.trouble import decode as decode_trouble
 from bestbefore.addon.store.trouble import encode as encode_trouble
@@ -133,8 +133,8 @@ class Planning:
         """End the lease on shards."""
         await self._ask(lambda keeper: keeper.let_go(holder))
 
-    async def candidates(self, shard: int) -> AsyncIterator[dict[str, Candidate]]:
-        """Yield the candidates of a shard by URL, in parts; from the first again after the backend was down."""
+    async def candidates(self, shard: int) -> AsyncIterator[CandidateTable]:
+        """Yield the candidates of a shard, in parts; from the first again after the backend was down."""
         while True:
             await self._link.up.wait()
             try:
@@ -148,13 +148,10 @@ class Planning:
             else:
                 return
 
-    def _decoded(self, part: Mapping[str, bytes]) -> dict[str, Candidate]:
-        found = {}
-        for url, encoded in part.items():
-            try:
-                found[url] = decode(encoded)
-            except ValueError as e:
-                self._faults.add("value", str(e))
+    def _decoded(self, part: Mapping[str, bytes]) -> CandidateTable:
+        found, faults = decode_all(part)
+        for fault in faults:
+            self._faults.add("value", fault)
         return found
 
     async def put_candidates(self, candidates: Mapping[str, Candidate | None]) -> bool:

@@ -51,10 +51,25 @@ class DueQueue:
         self._slots = array("i", ordered.tobytes())
         self._places = array("i", places.tobytes())
 
+    def put_all(self, slots: IntArray, due_s: FloatArray) -> None:
+        """Queue different objects, or move them to other times. Those that are never due are appended at once."""
+        self._reserve(int(slots.max(initial=-1)) + 1)
+        places = np.frombuffer(self._places, dtype=np.intc)
+        if (due_s == np.inf).all() and (places[slots] == OUT).all():
+            places[slots] = np.arange(len(self._slots), len(self._slots) + slots.size)
+            self._slots.frombytes(slots.astype(np.intc).tobytes())
+            self._due_s.frombytes(due_s.tobytes())
+            return
+        for slot, at_s in zip(slots.tolist(), due_s.tolist(), strict=True):
+            self.put(slot, at_s)
+
+    def _reserve(self, n: int) -> None:
+        if n > len(self._places):
+            self._places.extend([OUT] * (n - len(self._places)))
+
     def put(self, slot: int, due_s: float) -> None:
         """Queue an object, or move it to another time."""
-        if slot >= len(self._places):
-            self._places.extend([OUT] * (slot + 1 - len(self._places)))
+        self._reserve(slot + 1)
         place = self._places[slot]
         if place == OUT:
             place = len(self._slots)

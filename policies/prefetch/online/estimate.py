@@ -1,14 +1,16 @@
 """What a schedule knows of an object, and the columns that hold it for all of them."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bestbefore.policies.models.clockwork.beats import Clockwork
 from bestbefore.policies.prefetch.online.week import SHARES
-from bestbefore.policies.units import BINS, IntArray
+from bestbefore.policies.units import BINS, FloatArray, IntArray
 
 SHORTEST_S = 300.0
 """The least time between two contacts with an object, whatever the price."""
@@ -39,6 +41,37 @@ class ScheduleEstimate:
     """If above 0, a contact is due when so many updates are expected since the last one, whatever the price."""
     clockwork: Clockwork | None = None
     """The beats at which the object changes, if it has any."""
+
+
+class Estimates(NamedTuple):
+    """Estimates of n different objects, in arrays (n,) of the fields of `ScheduleEstimate`."""
+
+    rates: FloatArray
+    weights: FloatArray
+    contact_s: FloatArray
+    hours: NDArray[np.uint8]
+    """(n, 24)"""
+    weekend_shares: FloatArray
+    shortest_s: FloatArray
+    longest_s: FloatArray
+    costs: FloatArray
+    thetas: FloatArray
+    clockworks: dict[int, Clockwork]
+    """By place in the arrays."""
+
+    @classmethod
+    def of(cls, estimates: Sequence[ScheduleEstimate]) -> "Estimates":
+        """Put single estimates into arrays."""
+
+        def column(name: str) -> FloatArray:
+            return np.fromiter((getattr(one, name) for one in estimates), np.float64, len(estimates))
+
+        return cls(
+            column("rate_per_hour"), column("weight"), column("contact_s"),
+            np.frombuffer(b"".join(one.hours for one in estimates), np.uint8).reshape(-1, BINS),
+            column("weekend_share"), column("shortest_s"), column("longest_s"), column("cost"), column("theta"),
+            {i: one.clockwork for i, one in enumerate(estimates) if one.clockwork is not None},
+        )  # fmt: skip
 
 
 class Columns:
@@ -76,22 +109,22 @@ class Columns:
                 column = getattr(self, name)
                 setattr(self, name, np.concatenate((column, np.zeros((more, *column.shape[1:]), column.dtype))))
 
-    def set(self, slot: int, estimate: ScheduleEstimate) -> None:
-        """Write the estimate of an object; there must be room."""
-        self.rates[slot] = estimate.rate_per_hour
-        self.weights[slot] = estimate.weight
-        self.contact_s[slot] = estimate.contact_s
-        self.hours[slot] = np.frombuffer(estimate.hours, np.uint8)
-        self.weekends[slot] = round(SHARES * estimate.weekend_share)
-        self.shortest_s[slot] = estimate.shortest_s
-        self.longest_s[slot] = estimate.longest_s
-        self.costs[slot] = estimate.cost
-        self.thetas[slot] = estimate.theta
-        if estimate.clockwork is None:
-            self.clockworks.pop(slot, None)
-        else:
-            self.clockworks[slot] = estimate.clockwork
-        self.live[slot] = True
+    def set(self, slots: IntArray, estimates: Estimates) -> None:
+        """Write the estimates of different objects; there must be room."""
+        self.rates[slots] = estimates.rates
+        self.weights[slots] = estimates.weights
+        self.contact_s[slots] = estimates.contact_s
+        self.hours[slots] = estimates.hours
+        self.weekends[slots] = np.round(SHARES * estimates.weekend_shares)
+        self.shortest_s[slots] = estimates.shortest_s
+        self.longest_s[slots] = estimates.longest_s
+        self.costs[slots] = estimates.costs
+        self.thetas[slots] = estimates.thetas
+        if self.clockworks:
+            for slot in slots.tolist():
+                self.clockworks.pop(slot, None)
+        self.clockworks.update((int(slots[i]), clockwork) for i, clockwork in estimates.clockworks.items())
+        self.live[slots] = True
 
     def all_live(self) -> IntArray:
         """The numbers of all objects."""

@@ -3,7 +3,10 @@
 import math
 from collections import deque
 
-from bestbefore.policies.units import HOUR_S
+import numpy as np
+from numpy.typing import NDArray
+
+from bestbefore.policies.units import HOUR_S, FloatArray
 
 PARTS = 24
 """The parts of the period of a budget. At the end of each the price is set again."""
@@ -37,8 +40,8 @@ class Pace:
         """Keep the correction; what became due under another budget does not count."""
         self._is_first = True
 
-    def has_begun(self, at_s: float) -> bool:
-        """Whether the present part of the period had begun by then."""
+    def has_begun(self, at_s: FloatArray) -> NDArray[np.bool_]:
+        """(n,) whether the present part of the period had begun by these times."""
         return at_s >= self._from_s
 
     def is_over(self, now_s: float) -> bool:

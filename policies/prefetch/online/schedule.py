@@ -21,7 +21,7 @@ import numpy as np
 from bestbefore.policies.models.clockwork.beats import Clockwork
 from bestbefore.policies.prefetch.online.clock_due import BeatRates, due_after_beat
 from bestbefore.policies.prefetch.online.due_queue import DueQueue
-from bestbefore.policies.prefetch.online.estimate import Columns, ScheduleEstimate
+from bestbefore.policies.prefetch.online.estimate import Columns, Estimates, ScheduleEstimate
 from bestbefore.policies.prefetch.online.expectation import (
     Expectation,
     cost_per_hour,
@@ -106,22 +106,26 @@ class Schedule:
         self.put_many((slot,), (estimate,))
 
     def put_many(self, slots: Sequence[int], estimates: Sequence[ScheduleEstimate]) -> None:
-        """Add objects, or go on with other estimates of them; in one call it takes less time than one by one."""
-        for slot, estimate in zip(slots, estimates, strict=True):
-            self._columns.reserve(slot + 1)
-            if self._columns.live[slot]:
-                self._weight -= float(self._columns.weights[slot])
-            else:
-                self._size += 1
-                if self._pace.has_begun(estimate.contact_s):
-                    # it becomes due half an interval later than others, on average, for which the price must not fall
-                    self._pace.count(0.5 * estimate.cost)
-            self._columns.set(slot, estimate)
-            self._weight += float(self._columns.weights[slot])
+        """Add objects, or go on with other estimates of them."""
+        self.put_all(np.array(slots, dtype=np.intp), Estimates.of(estimates))
+
+    def put_all(self, slots: IntArray, estimates: Estimates) -> None:
+        """Add different objects, or go on with other estimates of them, in one pass."""
+        columns = self._columns
+        columns.reserve(int(slots.max(initial=-1)) + 1)
+        was_live = columns.live[slots]
+        self._weight -= float(columns.weights[slots[was_live]].sum(dtype=np.float64))
+        self._size += int(np.count_nonzero(~was_live))
+        new = ~was_live & self._pace.has_begun(estimates.contact_s)
+        # they become due half an interval later than others, on average, for which the price must not fall
+        self._pace.count(0.5 * float(estimates.costs[new].sum()))
+        columns.set(slots, estimates)
+        self._weight += float(columns.weights[slots].sum(dtype=np.float64))
+        numbers = slots.tolist()
+        self._counted.difference_update(numbers)
+        for slot in numbers:
             self._let_go(slot)
-            self._counted.discard(slot)
-        for slot, due_s in zip(slots, self._queued_until_s(np.array(slots, dtype=np.intp)).tolist(), strict=True):
-            self._queue.put(slot, due_s)
+        self._queue.put_all(slots, self._queued_until_s(slots))
 
     def remove(self, slot: int) -> None:
         """Forget an object."""
@@ -136,6 +140,8 @@ class Schedule:
 
     def next_s(self) -> float | None:
         """Return when `take` may have an object, at the earliest; None if it will have none."""
+        if math.isnan(self._log_price) and self._queue:
+            return -math.inf  # unknown until it has set the price
         first = self._queue.first()
         return first[0] if first is not None and first[0] < math.inf else None
 
@@ -251,10 +257,10 @@ class Schedule:
         self._kept_s.pop(slot, None)
 
     def _queued_until_s(self, slots: IntArray) -> FloatArray:
-        """(n,) when objects are due at the lower price, at which they are queued."""
+        """(n,) when objects are due at the lower price, at which they are queued; without a price never."""
         contact_s = self._columns.contact_s[slots]
         if math.isnan(self._log_price):
-            return contact_s
+            return np.full(slots.size, math.inf)  # until the price is set
         self._most_queued = max(self._most_queued, LOWER * self.price)
         due_s = np.empty(slots.size)
         for start in range(0, slots.size, AT_ONCE):

@@ -8,7 +8,7 @@ from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.prefetcher.cost import HEAD_BYTES, FetchCosts, expected_bytes
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
-from bestbefore.addon.store.candidate import Candidate
+from bestbefore.addon.store.candidate import Candidate, CandidateTable
 from bestbefore.addon.wishes import FetchRate
 from bestbefore.policies.units import DAY_S
 from tests.addon.store.memory_backend import open_memory_store
@@ -29,9 +29,11 @@ def test_a_fetch_receives_a_head_and_if_the_object_has_changed_its_content(
 def test_a_fetch_costs_one_or_its_part_of_the_bytes() -> None:
     costs = FetchCosts(FetchRate(100, DAY_S), ByteBudget(1_000_000, DAY_S, ""))
     candidate = Candidate(0.5, 0.0, 4, bytes([10] * 24), 2 / 7)
-    assert costs.of(candidate._replace(expected_bytes=500.0)) == 1.0
-    assert costs.of(candidate._replace(expected_bytes=25_000.0)) == 2.5
-    assert FetchCosts(FetchRate(100, DAY_S), None).of(candidate._replace(expected_bytes=25_000.0)) == 1.0
+    table = CandidateTable.of({
+        f"{URL}{size}": candidate._replace(expected_bytes=size) for size in (500.0, 25_000.0)
+    })  # fmt: skip
+    assert costs.of(table).tolist() == [1.0, 2.5]
+    assert FetchCosts(FetchRate(100, DAY_S), None).of(table).tolist() == [1.0, 1.0]
 
 
 async def test_what_was_never_fetched_is_expected_to_be_as_large_as_others_on_average() -> None:

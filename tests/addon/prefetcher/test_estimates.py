@@ -7,7 +7,8 @@ import pytest
 
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.update import Update, memory_of
-from bestbefore.addon.prefetcher.estimates import DEMAND_H, candidate_of, clockwork_of, estimate_of
+from bestbefore.addon.prefetcher.estimates import DEMAND_H, FetchTerms, candidate_of, clockwork_of, estimates_of
+from bestbefore.addon.store.candidate import CandidateTable
 from bestbefore.addon.wishes import NO_WISHES, FetchRate, Wishes
 from bestbefore.policies.models.clockwork.beats import described
 from bestbefore.policies.models.group import Group
@@ -43,19 +44,24 @@ def test_the_hours_are_those_of_the_updates_drawn_to_the_group() -> None:
 
 def test_wishes_become_weight_and_limits() -> None:
     candidate = candidate_of(record([START_S + 1.0], START_S + DAY_S), NOBODY, {"": 8})
-    plain = estimate_of(candidate, NO_WISHES, evenly=False)
-    assert plain.weight == pytest.approx(8 / DEMAND_H)
-    assert (plain.shortest_s, plain.longest_s) == (SHORTEST_S, np.inf)
-    wishes = Wishes(weight=3.0, prefetch_least=FetchRate(1, DAY_S), prefetch_most=FetchRate(2, DAY_S))
-    wanted = estimate_of(candidate, wishes, evenly=True)
-    assert wanted.weight == pytest.approx(3 * 8 / DEMAND_H)
-    assert (wanted.shortest_s, wanted.longest_s, wanted.hours) == (DAY_S / 2, DAY_S, FLAT)
-    assert estimate_of(candidate, NO_WISHES, evenly=False, is_pushed=True).shortest_s == DAY_S
-    failing = estimate_of(candidate, Wishes(prefetch_theta=0.5), evenly=False, is_pushed=True, retry_s=1200.0)
-    assert (failing.shortest_s, failing.longest_s, failing.weight) == (1200.0, 1200.0, 0.0)
-    assert estimate_of(candidate, wishes, evenly=False, retry_s=1200.0).shortest_s == DAY_S / 2, "as its rule wants"
-    mailbox = estimate_of(candidate, Wishes(prefetch_theta=0.5), evenly=False, cost=2.0)
-    assert (mailbox.theta, mailbox.weight, mailbox.longest_s, mailbox.cost) == (0.5, 0.0, DAY_S, 2.0)
+    some = Wishes(weight=3.0, prefetch_least=FetchRate(1, DAY_S), prefetch_most=FetchRate(2, DAY_S))
+    mailbox = Wishes(prefetch_theta=0.5)
+    terms = [
+        FetchTerms(NO_WISHES), FetchTerms(some), FetchTerms(NO_WISHES, is_pushed=True),
+        FetchTerms(mailbox, is_pushed=True, retry_s=1200.0), FetchTerms(some, retry_s=1200.0), FetchTerms(mailbox),
+        FetchTerms(NO_WISHES, longest_s=2 * DAY_S),
+    ]  # fmt: skip
+    table = CandidateTable.of({f"http://h/{i}": candidate for i in range(len(terms))})
+    found = estimates_of(table, terms, np.arange(7.0), evenly=False)
+    assert (found.weights * DEMAND_H).tolist() == pytest.approx([8, 24, 8, 0, 0, 0, 8])
+    # of what failed, but is wanted at most twice a day, the latter decides
+    assert found.shortest_s.tolist() == [SHORTEST_S, DAY_S / 2, DAY_S, 1200.0, DAY_S / 2, SHORTEST_S, SHORTEST_S]
+    assert found.longest_s.tolist() == [np.inf, DAY_S, np.inf, 1200.0, DAY_S / 2, DAY_S, 2 * DAY_S]
+    assert found.thetas.tolist() == [0, 0, 0, 0.5, 0, 0.5, 0]
+    assert found.costs.tolist() == list(range(7))
+    assert found.hours[1].tobytes() == candidate.hours
+    even = estimates_of(table, terms, np.ones(7), evenly=True)
+    assert {hours.tobytes() for hours in even.hours} == {FLAT}
 
 
 def test_an_object_that_changes_like_clockwork_is_fetched_after_its_beats() -> None:
@@ -64,8 +70,10 @@ def test_an_object_that_changes_like_clockwork_is_fetched_after_its_beats() -> N
     assert clockwork is not None
     assert described(clockwork) == "daily at about 09:00 UTC"
     candidate = candidate_of(daily, NOBODY, {"": 2}, clockwork)
-    assert estimate_of(candidate, NO_WISHES, evenly=False).clockwork == clockwork
-    assert estimate_of(candidate, NO_WISHES, evenly=True).clockwork is None
+    table = CandidateTable.of({"http://h/0": candidate, "http://h/1": candidate})
+    terms = [FetchTerms(NO_WISHES), FetchTerms(Wishes(prefetch_theta=0.5))]
+    assert estimates_of(table, terms, np.ones(2), evenly=False).clockworks == {0: clockwork}
+    assert estimates_of(table, terms, np.ones(2), evenly=True).clockworks == {}
 
 
 def test_beats_of_a_clock_that_is_behind_come_later_by_ours() -> None:

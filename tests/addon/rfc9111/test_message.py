@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bestbefore.addon.rfc9111.message import Fields, Target
+from bestbefore.addon.rfc9111.message import Fields, Target, host_and_path
 
 
 def test_fields_compare_names_without_case_and_keep_lines_as_they_came() -> None:
@@ -53,3 +53,18 @@ def test_no_text_makes_the_url_parser_fail_otherwise(text: str) -> None:
     except ValueError:
         return
     assert target.path.startswith("/")
+
+
+PIECES = (*"aZ9/?#@:.[] %\t\\", "http://", "https://", "//", "\xe4", "example.org", ":80")
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8))
+def test_host_and_path_are_those_of_the_target(parts: list[str]) -> None:
+    for url in ("".join(parts), "http://" + "".join(parts), "http://h/" + "".join(parts)):
+        try:
+            target = Target.parse(url)
+        except ValueError:
+            with pytest.raises(ValueError, match="is not an http or https URL"):
+                host_and_path(url)
+        else:
+            assert host_and_path(url) == (target.host, target.path)

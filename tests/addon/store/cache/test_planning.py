@@ -169,7 +169,7 @@ async def test_candidates_come_back_as_they_were_put_and_others_are_faults(alone
     found = {}
     for shard in range(256):
         async for part in alone.candidates(shard):
-            found.update(part)
+            found.update(part.items())
     assert found == {URL: candidate}
     assert alone.wants.faults.counts == {"value": 1}
     assert (await alone.candidate(URL), await alone.candidate("http://b/")) == (candidate, None)
@@ -228,4 +228,4 @@ async def test_candidates_are_read_again_after_the_backend_was_down(alone, monke
         await asyncio.sleep(0)
     assert not reading.done()
     alone._link.mark_up()
-    assert await reading == {URL: candidate}
+    assert dict((await reading).items()) == {URL: candidate}

@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from bestbefore.policies.prefetch.online.estimate import FLAT, SHORTEST_S, Columns, ScheduleEstimate
+from bestbefore.policies.prefetch.online.estimate import FLAT, SHORTEST_S, Columns, Estimates, ScheduleEstimate
 
 
 def test_an_estimate_is_written_into_its_row():
     columns = Columns()
     columns.reserve(3)
-    columns.set(2, ScheduleEstimate(0.25, 1e9, 3.0, bytes(range(24)), 0.4, 60.0, 7200.0))
-    columns.set(0, ScheduleEstimate(1.0, 5.0))
+    some = [ScheduleEstimate(0.25, 1e9, 3.0, bytes(range(24)), 0.4, 60.0, 7200.0), ScheduleEstimate(1.0, 5.0)]
+    columns.set(np.array([2, 0]), Estimates.of(some))
     assert columns.all_live().tolist() == [0, 2]
     assert (columns.rates[2], columns.contact_s[2], columns.weights[2]) == (0.25, 1e9, 3.0)
     assert columns.hours[2].tobytes() == bytes(range(24))
@@ -26,7 +26,7 @@ def test_growth_keeps_what_is_there_and_an_object_takes_less_than_a_hundred_byte
     columns = Columns()
     for slot in range(50):
         columns.reserve(slot + 1)
-        columns.set(slot, ScheduleEstimate(float(slot), 0.0))
+        columns.set(np.array([slot]), Estimates.of([ScheduleEstimate(float(slot), 0.0)]))
     assert columns.rates[:50].tolist() == list(range(50))
     assert len(columns) < 80
     row = sum(getattr(columns, name).nbytes for name in Columns.NAMES) / len(columns)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bestbefore.policies.prefetch.allocation.objectives import age, delay, freshness
-from bestbefore.policies.prefetch.online.estimate import Columns, ScheduleEstimate
+from bestbefore.policies.prefetch.online.estimate import Columns, Estimates, ScheduleEstimate
 from bestbefore.policies.prefetch.online.expectation import (
     cost_per_hour,
     expected,
@@ -23,8 +23,9 @@ WEIGHTS = (1.0 / np.arange(1, 301)).astype(np.float32).astype(np.float64)
 def columns(**limits: float) -> Columns:
     made = Columns()
     made.reserve(RATES.size)
-    for slot, (rate, weight) in enumerate(zip(RATES.tolist(), WEIGHTS.tolist(), strict=True)):
-        made.set(slot, ScheduleEstimate(rate, 0.0, weight, **{"shortest_s": 1.0, **limits}))
+    each = zip(RATES.tolist(), WEIGHTS.tolist(), strict=True)
+    estimates = [ScheduleEstimate(rate, 0.0, weight, **{"shortest_s": 1.0, **limits}) for rate, weight in each]
+    made.set(np.arange(RATES.size), Estimates.of(estimates))
     return made
 
 

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bestbefore.policies.models.clockwork.beats import ClockBeat, Clockwork
 from bestbefore.policies.prefetch.allocation import continuous
@@ -279,3 +281,29 @@ def test_a_budget_that_stopped_contacts_is_used_again_afterwards() -> None:
                 spent[hour] += 1
                 schedule.put(slot, replace(estimates[slot], contact_s=now_s))
     assert spent[10 * 24 : 15 * 24].sum() == pytest.approx(5 * 28.8, rel=0.1)
+
+
+@given(
+    st.lists(st.dictionaries(st.integers(0, 30), st.tuples(st.floats(0.0, 2.0), st.floats(-9e5, 0.0)), max_size=9)),
+    st.sampled_from(["delay", "freshness"]),
+    st.integers(0, 8),
+)
+def test_objects_put_together_are_due_as_if_put_one_by_one(
+    parts: list[dict[int, tuple[float, float]]], objective: str, priced_after: int
+) -> None:
+    together, single = Schedule(objective, 1.0, 0.0), Schedule(objective, 1.0, 0.0)
+    for i, part in enumerate(parts):
+        if i == priced_after:
+            for schedule in (together, single):
+                schedule.set_price(0.0)
+        estimates = {slot: ScheduleEstimate(rate, contact_s) for slot, (rate, contact_s) in part.items()}
+        together.put_many(list(estimates), list(estimates.values()))
+        for slot, estimate in estimates.items():
+            single.put(slot, estimate)
+    for now_s in (0.0, HOUR_S, 40 * DAY_S):
+        due = [[], []]
+        for found, schedule in zip(due, (together, single), strict=True):
+            while (slot := schedule.take(now_s)) is not None:
+                found.append(slot)
+        assert sorted(due[0]) == sorted(due[1])
+        assert together.price == pytest.approx(single.price, rel=1e-6, nan_ok=True)
