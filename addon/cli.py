@@ -53,6 +53,7 @@ COMMANDS: Mapping[str, LazyCommand] = {
     "tunnels": LazyCommand("bestbefore.addon.commands.tunnels", "List and lift tunnels of clients without the CA."),
     "export": LazyCommand("bestbefore.addon.commands.export", "Export traffic and updates as a trace."),
     "policies": LazyCommand("bestbefore.addon.commands.policies", "List the validation policies and their parameters."),
+    "doctor": LazyCommand("bestbefore.addon.commands.upkeep.doctor", "Check the proxy, its store and its clients."),
     "check-config": LazyCommand("bestbefore.addon.commands.check_config", "Check and summarise a configuration file."),
     "addon-path": LazyCommand("bestbefore.addon.commands.addon_path", "Print the path of the addon for mitmdump -s."),
 }

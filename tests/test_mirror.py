@@ -18,6 +18,11 @@ replay/report/measure replay/simulate/history_source replay/sweeps/progress repl
 """Records, protocols and errors without behaviour of their own."""
 
 TESTED_BY = {
+    "tests/addon/commands/test_run.py": "addon/commands/clients/running_proxy",
+    "tests/addon/commands/upkeep/test_doctor.py": (
+        "addon/commands/upkeep/client_checks addon/commands/upkeep/finding addon/commands/upkeep/machine_checks"
+        " addon/commands/upkeep/proxy_checks addon/commands/upkeep/store_check"
+    ),
     "tests/addon/config/test_load.py": (
         "addon/config/hub_section addon/config/prefetch_section addon/config/problems"
         " addon/config/proxy_section"

@@ -1,28 +1,23 @@
 """`bestbefore run -- COMMAND`: run a command that uses a running proxy."""
 
-import base64
 import ipaddress
 import os
 import shutil
 from collections.abc import Mapping
-from contextlib import closing
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import NoReturn
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult
 
 import click
 
-from bestbefore.addon.commands.kept_files import wget_settings
-from bestbefore.addon.commands.run_environment import WGET_SETTINGS, run_environment
+from bestbefore.addon.commands.clients.kept_files import wget_settings
+from bestbefore.addon.commands.clients.run_environment import WGET_SETTINGS, run_environment
+from bestbefore.addon.commands.clients.running_proxy import certificate_of, proxy_url, shown
 from bestbefore.addon.config.load import load_config
-from bestbefore.addon.config.settings import Address, Settings
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.proxy.pages.ca_bundle import BUNDLE_NAME, certificates
 from bestbefore.addon.proxy.pages.pages import HOST
 
-PATIENCE_S = 10.0
-"""How long the proxy may take to send its certificate, real seconds."""
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 """The exit statuses of env and of shells."""
 
@@ -49,56 +44,14 @@ def command(
     starts. The proxy must be running. The exit status is that of the command; 127 if there is none of this name.
     """  # noqa: D301 - click keeps lines after a backspace
     settings = load_config(config_file, {"state": state}).settings
-    url = _proxy_url(proxy, settings)
+    url = proxy_url(proxy, settings)
     file = (settings.state / BUNDLE_NAME if ca_file is None else ca_file).absolute()
-    bundle = _trusted(file, _certificate_of(url), url.geturl())
+    bundle = _trusted(file, certificate_of(url), shown(url))
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "bestbefore"
     trust_store = _trust_store(bundle, folder) if shutil.which("java") else None
     wgetrc = _wget_settings(file, folder) if shutil.which("wget") else None
     environment = run_environment(os.environ, url.geturl(), file, trust_store, wgetrc, is_local=_is_local(url))
     _become(command, environment)
-
-
-def _proxy_url(given: str | None, settings: Settings) -> SplitResult:
-    listen = settings.listen
-    if given is None:
-        if listen.port == 0:
-            raise InputError("the configuration lets the system choose the port: give --proxy URL")
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(listen.host, listen.host)  # noqa: S104
-        given = f"http://{Address(host, listen.port)}"
-    try:
-        url = urlsplit(given)
-        if url.scheme == "http" and url.hostname and url.port and url.path in ("", "/"):
-            return url._replace(path="")
-    except ValueError:
-        pass
-    raise InputError(f"--proxy {given}: expected http://HOST:PORT")
-
-
-def _certificate_of(url: SplitResult) -> bytes:
-    """Return the certificate that the proxy says is its own. Raises ClickException if no proxy of ours answers."""
-    headers = {}
-    if url.username is not None:
-        user = f"{unquote(url.username)}:{unquote(url.password or '')}"
-        headers["Proxy-Authorization"] = f"Basic {base64.b64encode(user.encode()).decode()}"
-    assert url.hostname is not None
-    try:
-        with closing(HTTPConnection(url.hostname, url.port, timeout=PATIENCE_S)) as connection:
-            connection.request("GET", f"http://{HOST}/ca.pem", headers=headers)
-            response = connection.getresponse()
-            found = certificates(response.read(1 << 20))
-    except (OSError, HTTPException) as error:
-        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise click.ClickException(
-            f"no proxy answers at {url.scheme}://{url.netloc.rpartition('@')[2]} ({why}): start one with `bestbefore "
-            "proxy`, or name another with --proxy URL"
-        ) from None
-    if response.status != 200 or not found:
-        raise click.ClickException(
-            f"{url.scheme}://{url.netloc.rpartition('@')[2]} gives no certificate (status {response.status}): it is no "
-            "bestbefore, or does not admit this client"
-        )
-    return found[0]
 
 
 def _trusted(file: Path, certificate: bytes, url: str) -> bytes:
@@ -115,7 +68,7 @@ def _trusted(file: Path, certificate: bytes, url: str) -> bytes:
         ) from None
     if certificate not in certificates(bundle):
         raise InputError(
-            f"{file} does not contain the certificate of the proxy at {url.rpartition('@')[2]}: give the --state of "
+            f"{file} does not contain the certificate of the proxy at {url}: give the --state of "
             "that proxy, or its certificate with --ca FILE"
         )
     return bundle
@@ -123,7 +76,7 @@ def _trusted(file: Path, certificate: bytes, url: str) -> bytes:
 
 def _trust_store(bundle: bytes, folder: Path) -> Path | None:
     """Return the trust store for Java; None, with a warning, if there can be none."""
-    from bestbefore.addon.commands.trust_store import java_trust_store  # cryptography takes 0.1 s
+    from bestbefore.addon.commands.clients.trust_store import java_trust_store  # cryptography takes 0.1 s
 
     try:
         return java_trust_store(bundle, folder)

@@ -1,5 +1,6 @@
 """`bestbefore run` beside a real proxy."""
 
+import json
 import shutil
 import signal
 import subprocess
@@ -9,6 +10,8 @@ from typing import Any
 
 import pytest
 from conftest import COMMAND
+
+from bestbefore.addon import cli
 
 FETCH = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).headers['Cache-Status'])"
 
@@ -58,3 +61,21 @@ def test_a_state_folder_of_another_proxy_is_refused(run: Any, tmp_path: Path, au
     ended = run("true", state=tmp_path)
     assert ended.returncode == 2
     assert "ca-bundle.pem does not contain the certificate of the proxy at" in ended.stderr
+
+
+def test_the_doctor_finds_a_proxy_that_works_and_an_origin_that_does_not(
+    shared_proxy: Any, start_origin: Any, run: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    origin = start_origin({"/page": [0.0]})
+    (tmp_path / "python3").symlink_to(sys.executable)
+    doctor = ["doctor", "--json", "--state", str(shared_proxy.state), "--origin", origin.url + "/page"]
+    doctor += ["--proxy", f"http://127.0.0.1:{shared_proxy.port}"]
+    ended = run(str(COMMAND), *doctor)
+    findings = {line["check"]: line["state"] for line in map(json.loads, ended.stdout.splitlines())}
+    assert (ended.returncode, findings.pop("client:python3"), set(findings.values())) == (0, "ok", {"ok"})
+    assert origin.contacts
+    origin.stop()
+    assert cli.run(doctor) == 1
+    *_, last = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (last["check"], last["state"]) == ("origin", "failed")
+    assert last["advice"].startswith("nor can this machine without it (Connection refused)")

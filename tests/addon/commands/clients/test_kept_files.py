@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bestbefore.addon.commands.kept_files import kept_file, wget_settings
+from bestbefore.addon.commands.clients.kept_files import kept_file, wget_settings
 
 
 def test_a_file_is_made_once_for_a_source(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bestbefore.addon.commands.run_environment import run_environment
+from bestbefore.addon.commands.clients.run_environment import run_environment
 
 PROXY = "http://127.0.0.1:8080"
 BUNDLE = Path("/state/ca-bundle.pem")

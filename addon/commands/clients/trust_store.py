@@ -7,8 +7,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
 from cryptography.utils import CryptographyDeprecationWarning
 
-from bestbefore.addon.commands.kept_files import kept_file
-from bestbefore.addon.commands.run_environment import TRUST_STORE_PASSWORD
+from bestbefore.addon.commands.clients.kept_files import kept_file
+from bestbefore.addon.commands.clients.run_environment import TRUST_STORE_PASSWORD
 
 
 def java_trust_store(bundle: bytes, folder: Path) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 import certifi
 import pytest
 
-from bestbefore.addon.commands.trust_store import java_trust_store
+from bestbefore.addon.commands.clients.trust_store import java_trust_store
 
 BUNDLE = b"".join(part + b"-----END CERTIFICATE-----\n" for part in
                   Path(certifi.where()).read_bytes().split(b"-----END CERTIFICATE-----\n")[:3])

@@ -1,0 +1,1 @@
+"""Commands for those who keep a proxy running."""
