@@ -14,7 +14,6 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine import heads, piggyback
 from bestbefore.addon.engine.channel.coverage import Coverage
 from bestbefore.addon.engine.equivalence import equivalent, on_equivalent
-from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.partial.decision import ServeParts, may_use_parts, on_parts
 from bestbefore.addon.engine.request import Ask, Decision, Load, Refuse, Serve, ask_again, on_passed_through, on_request
 from bestbefore.addon.engine.site import Site
