@@ -1,4 +1,3 @@
-import re
 from pathlib import Path
 
 import pytest
@@ -82,16 +81,6 @@ def test_a_configuration_that_cannot_be_written_is_printed() -> None:
     result = run(*FEW, "--out", "/dev/full")
     assert isinstance(result.exception, OSError)
     assert result.stdout.endswith(f"\n\n{printed.stdout}")
-
-
-@pytest.mark.slow
-def test_without_policies_many_are_tried() -> None:
-    result = run("--history", "complete", "--test-start", "1707000000", "--jobs", "2")
-    assert result.exit_code == 0
-    assert "# Histories: complete.\n" in result.stdout
-    assert set(re.findall(r'^policy = "(\w+)"$', result.stdout, re.MULTILINE)) <= {
-        "ttl", "indhist", "agghist", "indagg", "indttl", "fixed",
-    }
 
 
 def test_what_cannot_be_reached_is_said_and_the_nearest_chosen(folder: Path) -> None:

@@ -100,6 +100,11 @@ async def live(steps):  # noqa: C901 - one branch for each kind of step
                 await stores[0].forget(URLS[0])
             case (n, *contact):
                 await stores[n].learn(seen_at(clock.now(), *contact))
+    await written_and_counted(stores)
+    return stores
+
+
+async def written_and_counted(stores):
     for _ in range(3):
         for store in stores:
             await store.flush()
@@ -107,7 +112,6 @@ async def live(steps):  # noqa: C901 - one branch for each kind of step
         assert store.status().pending_observations == 0
         store.regroup()
         await check_counts(store)
-    return stores
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
