@@ -1,15 +1,21 @@
 """TLS with clients: mitmproxy's, with an end where a client ends it by an error, and log lines of our own."""
 
 import logging
+from contextlib import suppress
 from typing import Any
 
-from mitmproxy.proxy import commands, layer
+from mitmproxy.proxy import commands, events, layer
+from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.tls import ClientTLSLayer, TlsFailedClientHook
+from mitmproxy.proxy.tunnel import TunnelState
 from mitmproxy.tls import TlsData
+from OpenSSL import SSL
 
 from bestbefore.addon.proxy.tunnels.interception import reason_of
 
 AFTER_HANDSHAKE = "TLS failed after the handshake"
+RECORD_BYTES = 16 * 1024
+"""The most content of one record."""
 
 
 class EndingClientTLS(ClientTLSLayer):
@@ -19,8 +25,58 @@ class EndingClientTLS(ClientTLSLayer):
     leaves the connection open.
     """
 
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._read_ahead = 0
+        """How many bytes of those that come next were decrypted by `decrypt`."""
+        self._ahead = b""
+        """What was decrypted of them, and has not been passed on."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the handshake is over, and all data that came is passed on."""
+        return self.tunnel_state is TunnelState.OPEN and not self._read_ahead
+
+    def decrypt(self, data: bytes) -> bytes:
+        """Decrypt data that has come to an idle connection.
+
+        `receive_data` must get the same data later, unless `answered` returns True.
+        """
+        tls, content = self.tls, b""
+        tls.bio_write(data)
+        self._read_ahead, self._ahead = len(data), b""
+        with suppress(SSL.Error):  # at the end of the data; `receive_data` meets an actual error again
+            while True:
+                content += tls.recv(RECORD_BYTES)
+        self._ahead = content
+        return content
+
+    def answered(self, end: int) -> bool:
+        """Discard decrypted content that was answered. Returns whether nothing is left for `receive_data`."""
+        self._ahead = self._ahead[end:]
+        if self._ahead or self.tls.get_shutdown() or self.tls.get_state_string() == b"error":
+            return False
+        self._read_ahead = 0
+        return True
+
+    def encrypt(self, content: bytes) -> bytes:
+        """Return the records of content for the client."""
+        with suppress(SSL.ZeroReturnError, SSL.SysCallError):  # as mitmproxy does: it ends soon
+            self.tls.sendall(content)
+        most, records = len(content) + len(content) // 64 + 1024, b""
+        with suppress(SSL.WantReadError):
+            while len(records) % most == 0:
+                records += self.tls.bio_read(most)
+        return records
+
     def receive_data(self, data: bytes) -> layer.CommandGenerator[Any]:
         """Pass on decrypted data as mitmproxy does; report a failure as one of the handshake."""
+        if self._read_ahead:
+            known = min(self._read_ahead, len(data))
+            data, self._read_ahead = data[known:], self._read_ahead - known
+            content, self._ahead = self._ahead, b""
+            if content:
+                yield from self.event_to_child(events.DataReceived(self.conn, content))
         for command in super().receive_data(data):
             if not (isinstance(command, commands.Log) and command.message.startswith("TLS Error: ")):
                 yield command

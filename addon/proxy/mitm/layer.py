@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from mitmproxy.connection import Connection
@@ -18,6 +19,7 @@ from bestbefore.addon.proxy.mitm.request_reader import StrictHttp1Server
 from bestbefore.addon.proxy.mitm.stream.stream import CachingStream
 from bestbefore.addon.proxy.mitm.wire import internals
 from bestbefore.addon.proxy.mitm.wire.hits import WireHits
+from bestbefore.addon.proxy.mitm.wire.tls_hits import TlsHits, tls_of
 from bestbefore.addon.proxy.mitm.wire.written import Written
 
 Commands = layer.CommandGenerator[Any]
@@ -87,6 +89,10 @@ class CachingHttpLayer(HttpLayer):
         self.connections[self.context.client] = reader
         if self._hits is not None and self._reads_the_socket():
             self._gateway.answer_hits(self.context.client, self._hits_before_close)
+        elif self._hits is not None and (tls := tls_of(self.context.layers)) is not None:
+            answer = partial(self._hits.answer, may_close=False)
+            hits = TlsHits(tls, tuple(self.context.layers), partial(internals.is_between_messages, self), answer)
+            self._gateway.answer_hits(self.context.client, hits.answer)
 
     def _answer_stream(self, stream_id: int, headers: Sequence[tuple[bytes, bytes]]) -> Answer | None:
         """Answer a request over HTTP/2 if it is a hit, and the client can receive the response."""

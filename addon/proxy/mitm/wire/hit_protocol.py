@@ -17,7 +17,7 @@ class HitProtocol(asyncio.Protocol):
     def __init__(self, socket: ClientSocket, inner: asyncio.Protocol, answer: HitAnswerer) -> None:
         """`inner`: the protocol that passes data to mitmproxy."""
         self._socket = socket
-        self._inner = inner
+        self.inner = inner
         self._answer = answer
 
     def data_received(self, data: bytes) -> None:
@@ -28,29 +28,30 @@ class HitProtocol(asyncio.Protocol):
             if written.end == len(data):
                 return
             data = data[written.end :]
-        self._inner.data_received(data)
+        self.inner.data_received(data)
 
     def eof_received(self) -> bool | None:
         """Pass it on."""
-        return self._inner.eof_received()
+        return self.inner.eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Pass it on."""
-        self._inner.connection_lost(exc)
+        self.inner.connection_lost(exc)
 
     def pause_writing(self) -> None:
         """Pass it on."""
-        self._inner.pause_writing()
+        self.inner.pause_writing()
 
     def resume_writing(self) -> None:
         """Pass it on."""
-        self._inner.resume_writing()
+        self.inner.resume_writing()
 
 
 def install(client: Client, answer: HitAnswerer) -> None:
-    """Answer hits at the socket of a client, if it has one of asyncio's."""
+    """Answer hits at the socket of a client, if it has one of asyncio's. The last answerer counts: a tunnel's own."""
     socket = socket_of(client)
     if socket is not None:
-        inner = socket.transport.get_protocol()
-        assert isinstance(inner, asyncio.Protocol)
+        current = socket.transport.get_protocol()
+        assert isinstance(current, asyncio.Protocol)
+        inner = current.inner if isinstance(current, HitProtocol) else current
         socket.transport.set_protocol(HitProtocol(socket, inner, answer))

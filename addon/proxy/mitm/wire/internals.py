@@ -1,11 +1,13 @@
 """What the answers at the bytes lean on in mitmproxy and asyncio, beyond what the layer does."""
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from mitmproxy import ctx, version
 from mitmproxy.connection import Client, ConnectionState
+from mitmproxy.proxy.layer import Layer
 from mitmproxy.proxy.layers.http import Http1Server, HttpLayer
 
 KNOWN_VERSIONS = frozenset(("12.2.3",))
@@ -39,6 +41,11 @@ def is_between_messages(layer: HttpLayer) -> bool:
         and layer._paused is None  # noqa: SLF001 - mitmproxy's own subclasses look into it too
         and server._paused is None  # noqa: SLF001
     )
+
+
+def are_unpaused(layers: Iterable[Layer]) -> bool:
+    """Whether no layer waits for anything: one that does queues what comes."""
+    return all(layer._paused is None for layer in layers)  # noqa: SLF001 - as above
 
 
 @dataclass(frozen=True, slots=True)
