@@ -71,7 +71,7 @@ def seen_at(now_s, url, body, counted, listed, label):
     return Observation(url, now_s, "", Fingerprint(body=body), counted, cache_group=label, **lists)
 
 
-async def live(steps):  # noqa: C901 - one branch for each kind of step
+async def live(steps):
     clock = ManualClock(1e6)
     backend = SharedBackend(clock, max_bytes=10**6)
     stores = [
