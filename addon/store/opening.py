@@ -80,7 +80,7 @@ async def open_store(
             forget_after_s=forget_after_s,
             store_max=store_max if where != "embedded" else None,
             forgotten=forgotten,
-            has_peers=processes > 1,
+            has_peers=processes > 1 or where != "embedded",
         )
         await store.open(sweep=sweeps and not joined)
         backend.closing = opened.pop_all()

@@ -26,6 +26,7 @@ from bestbefore.addon.store.cache.tombstones import (
     names_one,
 )
 from bestbefore.addon.store.cache.write_behind import WriteBehind
+from bestbefore.addon.store.contacts.leases import ContactLeases
 from bestbefore.addon.store.counts.demand_counts import DemandCounts
 from bestbefore.addon.store.counts.stale_counts import StaleCounts
 from bestbefore.addon.store.invalidation import Invalidation
@@ -53,8 +54,8 @@ class Store:
         """Create a store on a backend.
 
         `store_max`: how many bytes may be stored; None if the backend bounds itself. `forgotten` is called with each
-        tombstone of any process that removes histories, possibly more than once. `has_peers`: this is one of several
-        workers, which are to find what the others store at once.
+        tombstone of any process that removes histories, possibly more than once. `has_peers`: this is, or may be, one
+        of several processes on the backend, which find what the others store at once, and share contacts.
         """
         self._clock = clock
         self._notices = Notices()
@@ -75,6 +76,7 @@ class Store:
             store_max=store_max,
             has_peers=has_peers,
         )
+        self.contact_leases = ContactLeases(self._link, self._copies, clock.monotonic, has_peers=has_peers)
         self.sites = Sites(self._link, faults)
         self._groups = Groups(self._link, clock, self._histories.waiting_gain)
         self._requests = PendingCounts[str](faults, "requests", "requests of", str, self._tally)
@@ -97,7 +99,8 @@ class Store:
         self.signal_counts = SignalCounts(self._link)
         self.planning = Planning(self._link, clock, faults)
         counts = (self._requests, self.planning.wants, self.demand, self.stale)
-        self._parts = parts = (self._tombstones, self._histories, self._copies, self.sites, *counts)
+        stored = (self._tombstones, self._histories, self._copies, self.contact_leases, self.sites)
+        self._parts = parts = (*stored, *counts)
         self._write_behind = WriteBehind(
             self._link,
             self._notices,
@@ -136,6 +139,7 @@ class Store:
             return
         self._closed = True
         await self._sweep.close()
+        self.contact_leases.close()
         await self._write_behind.close()
         if self._histories.waiting:
             log.warning("%d observations could not be written to the store and are lost", self._histories.waiting)
@@ -282,9 +286,10 @@ class Store:
 
     async def top(self, n: int) -> list[tuple[str, int]]:
         """Return the most requested objects, with their counts."""
-        counts = Counter(self._requests.counts)
-        for url, count in await self._link.read(lambda backend: backend.top(n + len(counts))) or ():
-            counts[url] += count
+        async with self._write_behind.writing:  # else what is pending may be in what is read, too
+            counts = Counter(self._requests.counts)
+            for url, count in await self._link.read(lambda backend: backend.top(n + len(counts))) or ():
+                counts[url] += count
         return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:n]
 
     # Commands

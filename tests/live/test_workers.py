@@ -75,7 +75,7 @@ def test_workers_share_the_store_and_one_that_is_killed_comes_back(
     output = proxy.output()
     assert "Traceback" not in output
     assert output.count("summary ") == 1
-    assert not any(Path(f"/proc/{one}").exists() for one in before)
+    wait_until(lambda: not any(Path(f"/proc/{one}").exists() for one in before))
 
 
 def _hits(connection: HTTPConnection, url: str) -> bool:

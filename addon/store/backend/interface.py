@@ -8,7 +8,7 @@ A backend only keeps data: it decides nothing about freshness and has no queue. 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.rfc9111.caching.dictionaries import DictionaryCandidate
@@ -20,6 +20,9 @@ from bestbefore.addon.store.cache.clock_check import ClockState
 from bestbefore.addon.store.counts.copy_counts import CopyCounts
 from bestbefore.addon.store.sites.keeper import SiteKeeper
 from bestbefore.policies.models.member_rates import NO_RATES, MemberRates
+
+if TYPE_CHECKING:
+    from bestbefore.addon.store.contacts.keeper import ContactKeeper
 
 VARIANTS_KEPT = 64
 """How many variants of an object are kept: a Vary on a field that differs for each client must not fill the store."""
@@ -167,6 +170,10 @@ class Backend(Protocol):
     @property
     def sites(self) -> SiteKeeper:
         """The backend's part for sites."""
+
+    @property
+    def contacts(self) -> "ContactKeeper":
+        """The backend's part for contacts that processes share."""
 
     async def connect(
         self, on_tombstone: Callable[[Tombstone], None], on_lost: Callable[[UnavailableError], None]

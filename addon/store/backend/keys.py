@@ -11,6 +11,8 @@ copies have a hash tag of their own. A script changes them together:
   last variant that refers to it.
 - `bb1:tombstone:{U}`, string: number and time of the last tombstone of U, so that a late write cannot bring back an
   invalidated copy. Lives `TOMBSTONES_KEPT_S`.
+- `bb1:contact:{U}:D`, string: the process that contacts the origin, a lease. D is a digest of what must be the same in
+  requests that share a contact (`store.contacts`).
 - `bb1:demand:{U}`, hash: variant -> the demand for it (`policies.models.demand`) and the stale hits predicted since its
   last contact, the sum of what the processes have counted. Lives `DEMAND_KEPT_S` after its last change.
 
@@ -112,6 +114,9 @@ CHANNEL = "bb1:invalidations"
 SITES_CHANNEL = "bb1:sites"
 """The channel on which is published what processes learn of sites (`store.sites`)."""
 
+CONTACTS_CHANNEL = "bb1:contacts"
+"""The channel on which is published that a process waits for another's contact, and that such a contact has ended."""
+
 SHARDS = "bb1:shards"
 """A hash: shard -> the process that holds it, and `until HOLDER` -> when its lease ends, ms by the server's clock.
 Never expires."""
@@ -207,6 +212,11 @@ def of_object(url: str, *kinds: str) -> list[str]:
     return [f"bb1:{kind}:{{{url}}}" for kind in kinds]
 
 
+def of_contact(url: str, digest: str) -> str:
+    """Return the key of the lease of a contact, in the slot of the object's copies."""
+    return f"bb1:contact:{{{url}}}:{digest}"
+
+
 def of_shard(shard: int) -> str:
     """Return the key of the candidates of a shard."""
     return f"bb1:candidates:{{{shard}}}"
@@ -255,7 +265,7 @@ def type_of(key: str) -> str | None:
     """Return the type, as Redis' TYPE names it, of a key by its name; None for a key that is not of this store."""
     if _OF_SHARD.fullmatch(key):
         return "hash"
-    if _OF_HOLDER.fullmatch(key):
+    if _OF_HOLDER.fullmatch(key) or _OF_CONTACT.fullmatch(key):
         return "string"
     found = _OF_OBJECT.fullmatch(key) or _OF_DOMAIN.fullmatch(key)
     return _TYPES.get(key if found is None else found["kind"])
@@ -268,6 +278,7 @@ OBJECT_KINDS = frozenset(
     ("copies", "bodies", "demand", "stale", "tombstone", "grouped", "variance", "equivalent", "dictionaries")
 )
 _OF_SHARD, _OF_HOLDER = re.compile(r"bb1:candidates:\{\d+\}"), re.compile(r"bb1:outlook:\{[0-9a-z]+\}")
+_OF_CONTACT = re.compile(r"bb1:contact:\{.*\}:[0-9a-f]+", re.DOTALL)
 _OF_OBJECT = re.compile(rf"bb1:(?P<kind>{'|'.join(sorted(OBJECT_KINDS))}):\{{(?P<name>.*)\}}", re.DOTALL)
 _TYPES = {
     STORE: "hash",

@@ -39,6 +39,7 @@ from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache.clock_check import ClockState
 from bestbefore.addon.store.cache.faults import Faults, short
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
+from bestbefore.addon.store.contacts.redis import RedisContacts
 from bestbefore.addon.store.sites.redis import RedisSites
 
 THREAD_FROM_BYTES = 256 * 1024
@@ -76,6 +77,7 @@ class RedisBackend(RedisRecords):
         self._indexes = CopyIndexes(self._connection)
         self.keeper = RedisKeeper(self._connection, clock)
         self.sites = RedisSites(self._connection, clock, partial(faults.add, "unreadable"))
+        self.contacts = RedisContacts(self._connection, self._known)
         self.closing = AsyncExitStack()
         """What is closed after the connection: the embedded server, if it is ours, and the state directory."""
         self._warned = False
@@ -94,7 +96,12 @@ class RedisBackend(RedisRecords):
             for warning in await self._wire.warnings():
                 log.warning("store %s: %s", self._wire.shown, warning)
         pass_on = partial(pass_on_tombstone, on_tombstone, partial(self._readable, codec.decode_tombstone))
-        await self._wire.listen({keys.CHANNEL: pass_on, keys.SITES_CHANNEL: self.sites.receive}, on_lost)
+        received: Mapping[str, Callable[[bytes], None]] = {
+            keys.CHANNEL: pass_on,
+            keys.SITES_CHANNEL: self.sites.receive,
+            keys.CONTACTS_CHANNEL: self.contacts.receive,
+        }
+        await self._wire.listen(received, on_lost)
 
     async def close(self) -> None:
         await self._wire.close()

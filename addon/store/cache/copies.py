@@ -62,7 +62,7 @@ class Copies:
     ) -> None:
         """`store_max`: how many bytes may be stored; None if the backend bounds itself.
 
-        `has_peers`: other workers store copies too, which are looked for before an origin is asked.
+        `has_peers`: other processes store copies too, which are looked for before an origin is asked.
         """
         self._link = link
         self._clock = clock
@@ -120,6 +120,10 @@ class Copies:
         for copy in found.copies:
             self._index(copy)
         return found
+
+    def is_waiting(self, url: str) -> bool:
+        """Whether a copy of an object is pending."""
+        return url in self._waiting
 
     async def has(self, url: str) -> bool:
         """Whether an object has copies or parts, of whatever client."""

@@ -23,6 +23,8 @@ class Link:
         """Set when there are pending entries, or a reconnect is due."""
         self.hurry = asyncio.Event()
         """Set when many entries are pending."""
+        self.on_down: Callable[[], None] = lambda: None
+        """Called when the backend goes down."""
         self._clock = clock
         self._notices = notices
 
@@ -42,6 +44,7 @@ class Link:
         self.last_error = str(error)
         if self.down_since_s is None:
             self.down_since_s = self._clock.monotonic()
+            self.on_down()
         self.up.clear()
         self.wake()
         self._notices.begin("down", f"the store is down ({error}); serving and learning in memory until it is up again")

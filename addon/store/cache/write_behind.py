@@ -13,7 +13,7 @@ from bestbefore.addon.store.cache.notices import Notices, log
 GATHER_S = 0.2
 """How long entries are gathered for a batch. With the time of the write, this is what a killed proxy loses."""
 PEERS_GATHER_S = 0.02
-"""The same for a worker, whose copies the others are to find soon."""
+"""The same for one of several processes, whose copies the others are to find soon."""
 IDLE_S = 5.0
 """The longest wait of entries that are not urgent: the counts of requests."""
 RETRY_FIRST_S, RETRY_LONGEST_S = 0.1, 2.0
@@ -62,7 +62,7 @@ class WriteBehind:
     ) -> None:
         """`connect` connects to the backend, and reads what was missed. `read_due` reads due data between writes.
 
-        `has_peers`: other workers wait for what is written.
+        `has_peers`: other processes wait for what is written.
         """
         self._has_peers = has_peers
         self._link = link

@@ -31,6 +31,7 @@ from bestbefore.addon.store.backend.unlinked import whole
 from bestbefore.addon.store.cache.clock_check import ClockState
 from bestbefore.addon.store.cache.gains import NO_COUNTS, total
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
+from bestbefore.addon.store.contacts.keeper import BegunContact, ContactName, EndedLease
 from bestbefore.addon.store.counts.copy_counts import CopyCounts, joined
 from bestbefore.addon.store.opening import HOT_MAX
 from bestbefore.addon.store.search_index import SearchIndex
@@ -79,6 +80,23 @@ class MemorySites:
                 self.on_news(SiteNews(domain, "", Siblings(), known.version + 1, -1))
 
 
+class MemoryContacts:
+    """A `ContactKeeper` in memory: there is no other process."""
+
+    def __init__(self) -> None:
+        self.on_awaited: Callable[[str], None] = lambda _: None
+        self.on_ended: Callable[[str, bool], None] = lambda _digest, _is_shareable: None
+
+    async def begin(self, name: ContactName, token: str, lease_s: float) -> BegunContact:
+        return BegunContact(True, lease_s, [])
+
+    async def renew(self, leases: Sequence[tuple[ContactName, str]], lease_s: float) -> None:
+        """Do nothing: no lease ends by itself."""
+
+    async def end(self, leases: Sequence[EndedLease]) -> None:
+        """Do nothing: none is kept."""
+
+
 class MemoryBackend:
     """A `Backend` in memory. The least recently used copies are removed."""
 
@@ -87,6 +105,7 @@ class MemoryBackend:
         self._clock = clock
         self.keeper = MemoryKeeper(clock)
         self.sites = MemorySites()
+        self.contacts = MemoryContacts()
         self._records: dict[str, Versioned] = {}
         self._versions = count(1)
         self._counts: dict[str, GroupCounts] = {}

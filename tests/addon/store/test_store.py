@@ -459,7 +459,9 @@ async def test_a_full_store_keeps_histories_and_refuses_copies(start_valkey, ope
         client.config_set("maxmemory", used + 3_000_000)
         await until(lambda: not store.status().pending_observations)
     full = [message for message in logged() if "full" in message]
-    assert full == ["the store is full (it has reached its maxmemory): copies are not kept, histories are"]
+    # Once; again only if the server has released some memory meanwhile, as a busy one does late.
+    assert set(full) == {"the store is full (it has reached its maxmemory): copies are not kept, histories are"}
+    assert len(full) < 5
     server.kill()
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.request import Ask
-from bestbefore.addon.engine.sharing import is_shareable, may_join, shared_use
+from bestbefore.addon.engine.sharing import is_shareable, may_join
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig, AnswerBuilder
 from bestbefore.addon.proxy.exchange.background import BackgroundTasks
@@ -23,11 +23,13 @@ from bestbefore.addon.proxy.exchange.sharing.flight import (
     StreamingResult,
 )
 from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
+from bestbefore.addon.proxy.exchange.sharing.peers import PeerContacts, end_lease, has_copy
 from bestbefore.addon.proxy.exchange.sharing.spool import Arriving
 from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.rfc9111.caching.vary import Values
 from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.rfc9111.message import Request
+from bestbefore.addon.store.contacts.leases import ContactLease
 from bestbefore.addon.store.store import Store
 
 
@@ -42,6 +44,10 @@ class RequestJoiner:
     contacts: Contacts
     flights: Flights
     hit_for_miss: HitForMiss
+
+    @property
+    def _peers(self) -> PeerContacts:
+        return PeerContacts(self.clock, self.store, self.contacts.stored, self.hit_for_miss)
 
     async def ask(self, contact: Contact) -> Answer:
         """Return the answer of a contact with the origin: the request's own, or one that it joins."""
@@ -58,7 +64,7 @@ class RequestJoiner:
                 return await self._answer(contact, Flight(), variant)
         flight = self.flights.begin(ask.request, variant)
         try:
-            return await self._answer(contact, flight, variant)
+            return await self._answer_for_all(contact, flight, variant)
         finally:
             # A flight whose content is still arriving can be joined until the content is complete.
             result = await flight.result()
@@ -72,9 +78,26 @@ class RequestJoiner:
         now_s = self.clock.now()
         if self.hit_for_miss.has(ask.request, variant, now_s):
             return False
-        has_copy = ask.chosen is not None or bool(ask.candidates)  # so it could be shared before
-        unknown = not has_copy and not flight.has_result
+        unknown = not has_copy(ask) and not flight.has_result
         return not (unknown and self.hit_for_miss.is_likely(ask.request, now_s) and flight.pass_by())
+
+    async def _answer_for_all(self, contact: Contact, flight: Flight, variant: Values) -> Answer:
+        """Return the answer of the first request of this process, by the contact of another process if there is one."""
+        try:
+            turn = await self._peers.turn(contact, variant, self.active.site)
+        except BaseException:
+            flight.set_result(AbandonedResult())
+            raise
+        if isinstance(turn, CopyResult):
+            flight.set_result(turn)
+            answer = await self._shared(contact, turn)
+            if answer is not None:
+                return answer
+        try:
+            return await self._answer(contact, flight, variant)
+        finally:
+            if isinstance(turn, ContactLease):
+                end_lease(turn, contact, await flight.result())
 
     async def _answer(self, contact: Contact, flight: Flight, variant: Values) -> Answer:
         """Return the answer of the request's own contact; remember whether it could be shared."""
@@ -139,17 +162,9 @@ class RequestJoiner:
     async def _shared(self, contact: Contact, result: StreamingResult | CopyResult) -> Answer | None:
         """Return the answer with the response to another request; None if that may not answer this one."""
         context, ask = contact.context, contact.ask
-        use = shared_use(
-            ask.request,
-            result.copy,
-            contact.rule,
-            self.active.site,
-            arrived_s=context.record.time_s,
-            now_s=self.clock.now(),
-        )
+        use = self._peers.use_of(contact, result.copy, self.active.site)
         if use is None:
             self.hit_for_miss.select(ask.request, result.copy.head)
-        if use is None or (result.copy.local and context.restricted) or self.store.is_dead(result.copy):
             return None
         if isinstance(result, StreamingResult):
             error = await result.failure()

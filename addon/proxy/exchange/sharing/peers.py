@@ -1,0 +1,105 @@
+"""Contacts of other processes on the store: of several that need an object, one contacts the origin for all."""
+
+import asyncio
+import math
+from dataclasses import dataclass
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.engine.request import Ask
+from bestbefore.addon.engine.sharing import PATIENCE_S, distinctions, shared_use
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.proxy.exchange.context import Contact
+from bestbefore.addon.proxy.exchange.sharing.flight import CopyResult, FlightResult, StreamingResult
+from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
+from bestbefore.addon.proxy.exchange.stored import StoredContent
+from bestbefore.addon.rfc9111.caching.reuse import Reuse
+from bestbefore.addon.rfc9111.caching.vary import Values
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.store.backend.interface import CopySet
+from bestbefore.addon.store.contacts.leases import ContactLease
+from bestbefore.addon.store.store import Store
+
+CONTENT_S = 1.0
+"""How long other processes wait, after the head of a response, for its content, which they find in the store when it is
+complete; real seconds. Then they make contacts of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class PeerContacts:
+    """Takes part in the contacts of other processes."""
+
+    clock: Clock
+    store: Store
+    stored: StoredContent
+    hit_for_miss: HitForMiss
+
+    async def turn(self, contact: Contact, variant: Values, site: Site) -> CopyResult | ContactLease | None:
+        """Return the copy that another process has got, after waiting for it, or the lease to make this contact.
+
+        None: the contact is for this process alone. Requests with credentials or for a range share nothing, nor do
+        those whose last response could not be shared.
+        """
+        ask, now_s = contact.ask, self.clock.now()
+        request = ask.request
+        if contact.upload is not None or any(distinctions(request)) or self.hit_for_miss.has(request, variant, now_s):
+            return None
+        if not has_copy(ask) and self.hit_for_miss.is_likely(request, now_s):
+            return None
+
+        known: set[tuple[float, str]] | None = None
+
+        async def choose(copies: CopySet) -> CopyResult | None:
+            nonlocal known
+            if known is None:
+                known = {_identity(copy) for copy in copies.copies}
+            for copy in copies.copies:
+                # Clocks may differ: only what was stored during the wait can be newer than the request.
+                use = self.use_of(contact, copy, site, may_be_new=_identity(copy) not in known)
+                if use is not None and copy.rule == contact.rule.key:
+                    body = await self.stored.of(copy)
+                    if body is not None:
+                        return CopyResult(copy, body)
+            return None
+
+        return await self.store.contact_leases.turn(request.target.url, request.partition, variant, choose, PATIENCE_S)
+
+    def use_of(self, contact: Contact, copy: Copy, site: Site, *, may_be_new: bool = True) -> Reuse | None:
+        """Decide on the reuse of another request's response for this one, which waited for it; None if not allowed.
+
+        `may_be_new`: whether it may have arrived after the request, which decides if it has no remaining lifetime.
+        """
+        context = contact.context
+        now_s = self.clock.now()
+        if (copy.local and context.restricted) or self.store.is_dead(copy) or copy.response_time_s > now_s:
+            return None
+        return shared_use(
+            contact.ask.request,
+            copy,
+            contact.rule,
+            site,
+            arrived_s=context.record.time_s if may_be_new else math.inf,
+            now_s=now_s,
+        )
+
+
+def end_lease(lease: ContactLease, contact: Contact, result: FlightResult) -> None:
+    """End the lease of a contact with this result, as soon as its content is complete, or takes too long."""
+    if isinstance(result, StreamingResult):
+        late = asyncio.get_running_loop().call_later(CONTENT_S, lambda: lease.end(is_shareable=False))
+
+        def ended() -> None:
+            late.cancel()
+            lease.end(is_shareable=contact.context.record.stored)
+
+        result.spool.on_end(ended)
+    else:
+        lease.end(is_shareable=isinstance(result, CopyResult))
+
+
+def _identity(copy: Copy) -> tuple[float, str]:
+    return copy.response_time_s, copy.body.digest
+
+
+def has_copy(ask: Ask) -> bool:
+    """Whether there are copies of an object, so that its response could be shared before."""
+    return ask.chosen is not None or bool(ask.candidates)

@@ -1,0 +1,1 @@
+"""Leases of contacts: of several processes on a store, one contacts the origin for an object."""

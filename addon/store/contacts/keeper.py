@@ -1,0 +1,63 @@
+"""The interface of the leases of contacts that a backend keeps.
+
+Times to live are real seconds. Methods raise `UnavailableError`, `UnwritableError` and `CommandError`.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol, Self
+
+from bestbefore.addon.rfc9111.caching.vary import Values
+from bestbefore.addon.store.backend.interface import KeptCopy
+
+
+class ContactName(NamedTuple):
+    """The name of what is asked for: contacts with the same name can share a response."""
+
+    url: str
+    digest: str
+    """Of the URL, the partition, and the values of the request fields that select a response, as far as known."""
+
+    @classmethod
+    def of(cls, url: str, partition: str, variant: Values) -> Self:
+        """Return the name of a contact."""
+        text = repr((url, partition, variant)).encode(errors="surrogatepass")
+        return cls(url, hashlib.blake2b(text, digest_size=16).hexdigest())
+
+
+class BegunContact(NamedTuple):
+    """The state of a contact after a process has asked for its lease."""
+
+    is_ours: bool
+    """Whether the process has the lease now; else another has it."""
+    remaining_s: float
+    """How long the lease lasts, unless it is renewed."""
+    copies: list[KeptCopy]
+    """The stored copies of the object."""
+
+
+class EndedLease(NamedTuple):
+    """A lease that its holder ends."""
+
+    name: ContactName
+    token: str
+    is_shareable: bool
+    """False if other processes that wait need contacts of their own."""
+
+
+class ContactKeeper(Protocol):
+    """The leases of contacts, by name. `token` stands for one lease of one process."""
+
+    on_awaited: Callable[[str], None]
+    """Called with the digest of a contact when another process begins to wait for it."""
+    on_ended: Callable[[str, bool], None]
+    """Called with the digest of a contact for which a process has waited, and whether its response is shareable."""
+
+    async def begin(self, name: ContactName, token: str, lease_s: float) -> BegunContact:
+        """Take the lease of a contact, unless another process has it; read the stored copies of its object."""
+
+    async def renew(self, leases: Sequence[tuple[ContactName, str]], lease_s: float) -> None:
+        """Prolong these leases, those that have not ended."""
+
+    async def end(self, leases: Sequence[EndedLease]) -> None:
+        """End these leases; wake the processes that wait for them."""

@@ -1,0 +1,215 @@
+"""Leases of contacts: of several processes that need an object at the same moment, one contacts the origin.
+
+The others wait until its response is stored, or is known not to be shareable. A lease ends some time after its process
+has ended (`LEASE_S`); while the backend is down there are none.
+"""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+
+from bestbefore.addon.rfc9111.caching.vary import Values
+from bestbefore.addon.store.backend.interface import Backend, CommandError, CopySet
+from bestbefore.addon.store.cache.copies import Copies
+from bestbefore.addon.store.cache.link import Link
+from bestbefore.addon.store.cache.notices import log
+from bestbefore.addon.store.cache.write_behind import any_of
+from bestbefore.addon.store.contacts.keeper import BegunContact, ContactName, EndedLease
+
+LEASE_S = 2.0
+"""How long a lease lasts that is not renewed: after a process was killed in the middle of a contact, others make
+contacts of their own so much later."""
+RENEW_S = 0.5
+"""How often leases are renewed."""
+
+
+@dataclass(slots=True, eq=False)
+class ContactLease:
+    """The lease of a contact that this process makes. Must be ended."""
+
+    name: ContactName
+    token: str
+    end_with: Callable[["ContactLease", bool], None]
+    is_awaited: bool = False
+    """Whether another process is known to wait for it."""
+    is_shareable: bool = True
+    """Whether the response to the contact is, once that has ended."""
+
+    def end(self, *, is_shareable: bool) -> None:
+        """End it: those who wait find the response in the store or, if it is not shareable, make contacts of their own.
+
+        Only the first call counts.
+        """
+        self.end_with(self, is_shareable)
+
+
+class ContactLeases:
+    """The leases that this process holds or waits for."""
+
+    def __init__(self, link: Link, copies: Copies, monotonic: Callable[[], float], *, has_peers: bool) -> None:
+        self._link = link
+        self._copies = copies
+        self._monotonic = monotonic
+        self._has_peers = has_peers
+        self._process = os.urandom(8).hex()
+        self._number = 0
+        self._held: dict[str, ContactLease] = {}
+        """By digest, as are the following."""
+        self._ended: dict[str, ContactLease] = {}
+        """Those that are to be ended in the backend, after what was stored in their time."""
+        self._waiters: dict[str, set[asyncio.Future[bool]]] = {}
+        self._renewing: asyncio.Task[None] | None = None
+        link.backend.contacts.on_awaited = self._awaited
+        link.backend.contacts.on_ended = self._on_ended
+        link.on_down = self._on_down
+
+    async def turn[T](
+        self,
+        url: str,
+        partition: str,
+        variant: Values,
+        choose: Callable[[CopySet], Awaitable[T | None]],
+        patience_s: float,
+    ) -> T | ContactLease | None:
+        """Wait while other processes contact the origin for an object, and return what is chosen of their copies.
+
+        Returns a lease if this process is to make the contact for all; None if it is to make one for itself: the
+        response cannot be shared, the wait takes longer than `patience_s`, or the backend is down.
+        """
+        end_s = self._monotonic() + patience_s
+        name = ContactName.of(url, partition, variant)
+        while self._has_peers and not self._link.down:
+            again = self._again(name)
+            if again is not None:
+                return again
+            self._number += 1
+            token = f"{self._process}.{self._number}"
+            ended = asyncio.get_running_loop().create_future()
+            # Before the backend is asked, as it may end meanwhile.
+            self._waiters.setdefault(name.digest, set()).add(ended)
+            try:
+                begun = await self._link.read(partial(_begin, name, token))
+                if begun is None:
+                    return None
+                lease = self._take(name, token) if begun.is_ours else None
+                try:
+                    chosen = await choose(self._copies.found(url, partition, begun.copies))
+                except BaseException:
+                    self._give_back(lease)
+                    raise
+                if chosen is not None:
+                    self._give_back(lease)
+                    return chosen
+                if lease is not None:
+                    return lease
+                wait_s = min(begun.remaining_s, end_s - self._monotonic())
+                if wait_s <= 0 or await _result(ended, wait_s) is False:
+                    return None
+            finally:
+                self._leave(name.digest, ended)
+        return None
+
+    def _again(self, name: ContactName) -> ContactLease | None:
+        """Return the lease of the last contact, which is not ended in the backend yet, if no other process waits."""
+        lease = self._ended.get(name.digest)
+        if lease is None or lease.is_awaited:
+            return None
+        del self._ended[name.digest]
+        lease = self._held[name.digest] = ContactLease(name, lease.token, self._end)
+        return lease
+
+    def _take(self, name: ContactName, token: str) -> ContactLease:
+        lease = self._held[name.digest] = ContactLease(name, token, self._end)
+        if self._renewing is None or self._renewing.done():
+            self._renewing = asyncio.create_task(self._renew())
+        return lease
+
+    def _give_back(self, lease: ContactLease | None) -> None:
+        if lease is not None:
+            lease.end(is_shareable=True)
+
+    def _leave(self, digest: str, ended: asyncio.Future[bool]) -> None:
+        waiters = self._waiters[digest]
+        waiters.discard(ended)
+        if not waiters:
+            del self._waiters[digest]
+
+    def _awaited(self, digest: str) -> None:
+        lease = self._held.get(digest) or self._ended.get(digest)
+        if lease is not None:
+            lease.is_awaited = True
+            if digest in self._ended:
+                self._link.wake(hurry=True)
+
+    def _on_ended(self, digest: str, is_shareable: bool) -> None:
+        for waiter in self._waiters.get(digest, ()):
+            if not waiter.done():
+                waiter.set_result(is_shareable)
+
+    def _on_down(self) -> None:
+        for digest in list(self._waiters):
+            self._on_ended(digest, is_shareable=False)
+
+    def _end(self, lease: ContactLease, is_shareable: bool) -> None:
+        if self._held.get(lease.name.digest) is not lease:
+            return
+        del self._held[lease.name.digest]
+        if not self._link.down:  # else it ends by itself
+            lease.is_shareable = is_shareable
+            self._ended[lease.name.digest] = lease
+            self._link.wake(hurry=lease.is_awaited)
+
+    async def _renew(self) -> None:
+        while self._held or self._ended:
+            await asyncio.sleep(RENEW_S)
+            leases = [(one.name, one.token) for one in (*self._held.values(), *self._ended.values())]
+            if leases:
+                await self._link.read(partial(_renew, leases))
+
+    def close(self) -> None:
+        """Renew no more leases."""
+        if self._renewing is not None:
+            self._renewing.cancel()
+
+    # Written behind, after the copies.
+
+    @property
+    def waiting(self) -> int:
+        """How many leases are to be ended; while the backend is down they end by themselves."""
+        return 0 if self._link.down else len(self._ended)
+
+    def snapshot(self) -> Callable[[], bool]:
+        """Return a function that tells whether any of the leases that are to be ended now is still to be."""
+        ended = list(self._ended.values())
+        return any_of(ended, lambda one: self._ended.get(one.name.digest) is one)
+
+    async def write(self, backend: Backend) -> None:
+        """End leases, except those of objects with pending copies. One that cannot be ended ends by itself.
+
+        Raises UnavailableError, UnwritableError.
+        """
+        due = [one for one in self._ended.values() if not self._copies.is_waiting(one.name.url)]
+        for lease in due:
+            del self._ended[lease.name.digest]
+        try:
+            await backend.contacts.end([EndedLease(one.name, one.token, one.is_shareable) for one in due])
+        except CommandError as e:
+            log.debug("leases of contacts cannot be ended: %s", e)
+
+
+async def _begin(name: ContactName, token: str, backend: Backend) -> BegunContact:
+    return await backend.contacts.begin(name, token, LEASE_S)
+
+
+async def _renew(leases: Sequence[tuple[ContactName, str]], backend: Backend) -> None:
+    await backend.contacts.renew(leases, LEASE_S)
+
+
+async def _result(ended: asyncio.Future[bool], within_s: float) -> bool | None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(within_s):
+            return await ended
+    return None

@@ -1,0 +1,121 @@
+"""Two processes on a store share contacts, where two requests of one process would."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from mitmproxy.test import tflow
+
+from bestbefore.addon.clock import RealClock
+from bestbefore.addon.config.load import load_config
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.proxy.exchange.exchange import Exchanges
+from bestbefore.addon.proxy.exchange.sharing import peers as module
+from bestbefore.addon.proxy.origin.contact import Fetched
+from bestbefore.addon.rfc9111.fields.dates import format_http_date
+from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
+from bestbefore.addon.store.opening import open_store
+from tests.addon.proxy.exchange.asking import answer_to
+
+FRESH, STALE = [("Cache-Control", "max-age=60")], [("Cache-Control", "max-age=0"), ("ETag", '"1"')]
+PRIVATE, NO_STORE = [("Cache-Control", "private, max-age=60")], [("Cache-Control", "no-store")]
+BY_LANGUAGE = [("Cache-Control", "max-age=60"), ("Vary", "Accept-Language")]
+ENGLISH, GERMAN = ("Accept-Language", "en"), ("Accept-Language", "de")
+
+
+class Origin:
+    """Answers after a while, and counts its contacts."""
+
+    def __init__(self) -> None:
+        self.fields = FRESH
+        self.contacts = 0
+        self.content_s = 0.0
+        """How long the second half of the content takes."""
+
+    async def fetch(self, *_: Any, **__: Any) -> Fetched:
+        self.contacts += 1
+        await asyncio.sleep(0.1)
+        now_s = RealClock().now()
+        head = Head(200, Fields([("Date", format_http_date(now_s)), *self.fields]))
+        return Fetched(head, now_s, now_s, self._content(), None)
+
+    async def _content(self) -> Any:
+        yield b"x"
+        await asyncio.sleep(self.content_s)
+        yield b"y"
+
+
+@pytest.fixture
+def origin() -> Origin:
+    return Origin()
+
+
+@pytest.fixture
+async def processes(origin: Origin, valkey: Any) -> AsyncIterator[list[Exchanges]]:
+    clock, site, rules = (
+        RealClock(),
+        Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000),
+        load_config(None).rules,
+    )
+    stores = [await open_store(valkey.url, clock=clock) for _ in range(2)]
+    yield [Exchanges(clock, store, origin, rules, site, lambda _: None) for store in stores]
+    for store in stores:
+        await store.close()
+
+
+async def crowd(processes: list[Exchanges], *fields: tuple[tuple[str, str], ...]) -> list[str]:
+    """The Cache-Status of requests with these fields, sent together to the processes in turn."""
+    target = Target.parse("http://example.org/")
+    asked = [
+        answer_to(Request("GET", target, Fields(own)), tflow.tclient_conn(), processes[i % len(processes)])
+        for i, own in enumerate(fields)
+    ]
+    answers = await asyncio.gather(*asked)
+    for answer in answers:
+        await answer.read()
+    return [answer.head.fields.get("cache-status") or "" for answer in answers]
+
+
+async def test_one_contact_for_all(processes: list[Exchanges], origin: Origin) -> None:
+    for origin.fields in (FRESH, STALE):
+        origin.contacts = 0
+        found = await crowd(processes, *[()] * 8)
+        assert origin.contacts == 1
+        assert sum("; collapsed" in one for one in found) == 7
+        await asyncio.gather(*(one._store.purge("http://example.org/") for one in processes))
+
+
+@pytest.mark.parametrize("fields", [PRIVATE, NO_STORE])
+async def test_what_cannot_be_shared_is_fetched_by_each(
+    processes: list[Exchanges], origin: Origin, fields: list[tuple[str, str]]
+) -> None:
+    origin.fields = fields
+    await crowd(processes, (), ())
+    assert origin.contacts == 2
+
+
+@pytest.mark.parametrize(
+    "own", [("Cookie", "a=1"), ("Authorization", "Basic eDp5"), ("Range", "bytes=0-1"), ("Cache-Control", "no-cache")]
+)
+async def test_requests_of_their_own_wait_for_no_other_process(
+    processes: list[Exchanges], origin: Origin, own: tuple[str, str]
+) -> None:
+    await crowd(processes, (own,), (own,))
+    assert origin.contacts == 2
+
+
+async def test_another_variant_is_fetched(processes: list[Exchanges], origin: Origin) -> None:
+    origin.fields = BY_LANGUAGE
+    found = await crowd(processes, (ENGLISH,), (GERMAN,), (ENGLISH,), (GERMAN,))
+    assert origin.contacts == 2
+    assert sum("; collapsed" in one or "; hit" in one for one in found) == 2
+
+
+async def test_nothing_waits_long_for_content_that_arrives_slowly(
+    processes: list[Exchanges], origin: Origin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CONTENT_S", 0.1)
+    origin.content_s = 0.4
+    await crowd(processes, (), ())
+    assert origin.contacts == 2

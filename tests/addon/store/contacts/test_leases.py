@@ -1,0 +1,120 @@
+"""Of several processes on a store, one contacts the origin, and the others wait no longer than is of use."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any
+
+import pytest
+
+from bestbefore.addon.store.backend.interface import CopySet
+from bestbefore.addon.store.contacts import leases as module
+from bestbefore.addon.store.contacts.leases import ContactLease
+from bestbefore.addon.store.store import Store
+
+URL = "http://example.org/"
+PATIENCE_S = 30.0
+
+
+def turn(
+    store: Store, patience_s: float = PATIENCE_S, begun: asyncio.Event | None = None
+) -> Awaitable[CopySet | ContactLease | None]:
+    async def choose(copies: CopySet) -> CopySet | None:
+        if begun is not None:
+            begun.set()
+        return copies if copies.copies else None
+
+    return store.contact_leases.turn(URL, "", (), choose, patience_s)
+
+
+async def waiting(*stores: Store) -> list[asyncio.Task[Any]]:
+    """Turns that wait for the holder."""
+    begun = [asyncio.Event() for _ in stores]
+    tasks = [asyncio.ensure_future(turn(store, begun=one)) for store, one in zip(stores, begun, strict=True)]
+    await asyncio.gather(*(one.wait() for one in begun))
+    assert not any(task.done() for task in tasks)
+    return tasks
+
+
+@pytest.fixture
+async def stores(valkey: Any, open_a_store: Any, monkeypatch: pytest.MonkeyPatch) -> list[Store]:
+    monkeypatch.setattr(module, "LEASE_S", 2 * PATIENCE_S)  # nothing below waits for its end
+    return [await open_a_store(valkey.url) for _ in range(3)]
+
+
+async def test_the_others_get_what_the_first_has_stored(stores: list[Store], copy_of: Any) -> None:
+    first, second, third = stores
+    lease = await turn(first)
+    assert isinstance(lease, ContactLease)
+    tasks = await waiting(second, third)
+    copy = copy_of(URL)
+    first.put(copy, b"hello")
+    lease.end(is_shareable=True)
+    lease.end(is_shareable=False)
+    found = await asyncio.gather(*tasks)
+    assert all([(await store.body(one.copies[0])) == b"hello" for store, one in zip(stores[1:], found, strict=True)])
+    assert isinstance(await turn(third), CopySet), "nor is a contact made for who comes later"
+
+
+async def test_the_others_make_contacts_of_their_own_for_what_cannot_be_shared(stores: list[Store]) -> None:
+    lease = await turn(stores[0])
+    assert isinstance(lease, ContactLease)
+    tasks = await waiting(*stores[1:])
+    lease.end(is_shareable=False)
+    async with asyncio.timeout(PATIENCE_S / 2):
+        assert await asyncio.gather(*tasks) == [None, None]
+
+
+async def test_another_takes_over_from_a_process_that_was_killed(
+    stores: list[Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LEASE_S", 1.0)
+    first, second, third = stores
+    assert isinstance(await turn(first), ContactLease)
+    first.contact_leases.close()
+    tasks = await waiting(second, third)
+    done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    (lease,) = [task.result() for task in done]
+    assert isinstance(lease, ContactLease), "one of them"
+    lease.end(is_shareable=False)
+    assert [await task for task in pending] == [None]
+
+
+async def test_a_lease_is_renewed(stores: list[Store], valkey: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "RENEW_S", 0.02)
+    assert isinstance(await turn(stores[0]), ContactLease)
+    with valkey.client as client:
+        (key,) = client.keys("bb1:contact:*")
+        client.expire(key, 10)
+        async with asyncio.timeout(PATIENCE_S):
+            while client.ttl(key) <= 10:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+
+
+async def test_a_wait_is_bounded(stores: list[Store]) -> None:
+    assert isinstance(await turn(stores[0]), ContactLease)
+    assert await turn(stores[1], patience_s=0.05) is None
+
+
+async def test_without_a_backend_no_request_waits(stores: list[Store], valkey: Any) -> None:
+    assert isinstance(await turn(stores[0]), ContactLease)
+    (task,) = await waiting(stores[1])
+    valkey.kill()
+    async with asyncio.timeout(PATIENCE_S / 2):
+        assert await task is None
+    assert [await turn(store) for store in stores] == [None] * 3
+    valkey.start()
+
+
+async def test_a_process_makes_its_next_contact_without_asking_unless_another_waits(stores: list[Store]) -> None:
+    first, second, _ = stores
+    lease = await turn(first)
+    assert isinstance(lease, ContactLease)
+    lease.end(is_shareable=True)
+    again = await turn(first)
+    assert isinstance(again, ContactLease)
+    assert again.token == lease.token
+    (task,) = await waiting(second)
+    again.end(is_shareable=True)
+    assert isinstance(await task, ContactLease)
+    await first.flush()
+    assert first.contact_leases.waiting == 0
