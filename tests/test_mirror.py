@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 VALUES = """
-addon/admin/event addon/engine/observation addon/engine/outcome addon/engine/site addon/errors
+addon/admin/event addon/dashboard/source addon/engine/observation addon/engine/outcome addon/engine/site addon/errors
 addon/proxy/companion addon/proxy/place
 addon/proxy/mitm/gateway addon/proxy/mitm/stream/client_connection addon/proxy/origin/contact addon/proxy/start_error
 addon/store/backend/interface
@@ -45,10 +45,16 @@ TESTED_BY = {
         " addon/hub/wire/link"
     ),
     "tests/live/test_signals.py": "addon/websub/subscriber",
+    "tests/live/test_dashboard.py": (
+        "addon/dashboard/access addon/dashboard/application addon/dashboard/companion addon/dashboard/live"
+        " addon/dashboard/pages/overview addon/dashboard/pages/page addon/dashboard/recent"
+    ),
     "tests/live/test_proxy.py": "addon/commands/proxy addon/entry/bestbefore_addon",
     "tests/live/test_workers.py": (
-        "addon/workers/forker addon/workers/supervised addon/workers/supervisor addon/workers/worker"
+        "addon/workers/forker addon/workers/source addon/workers/supervised addon/workers/supervisor"
+        " addon/workers/worker"
     ),
+    "tests/addon/commands/test_show.py": "addon/reports/objects",
     "tests/replay/papers/adaptive/test_paper.py": (
         "replay/papers/adaptive/sections/bursty replay/papers/adaptive/sections/caches"
         " replay/papers/adaptive/sections/cyclic replay/papers/adaptive/sections/reasons"

@@ -1,4 +1,4 @@
-"""The admin server: GET /metrics and GET /healthz, and nothing else."""
+"""The admin server: GET /metrics and GET /healthz, and what is mounted beside them."""
 
 import errno
 import ipaddress
@@ -8,12 +8,16 @@ from typing import Protocol, Self
 
 from aiohttp import web
 
+MAX_BODY_BYTES = 64 * 1024
+"""The largest form."""
 PORTS_TRIED = 100
 """How many ports are tried, from the default on, if the next free one may be used."""
 
 type Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 type Health = Callable[[], dict[str, object]]
 """Returns the JSON object for /healthz, which may replace `"status": "ok"`."""
+type Mount = Callable[[web.Application], None]
+"""Adds pages to an application whose Host field is checked."""
 type Refresh = Callable[[], Awaitable[None]]
 
 _logger = logging.getLogger(__name__)
@@ -28,6 +32,10 @@ class Exposing(Protocol):
 
 async def _nothing() -> None:
     """Do nothing: metrics of this process are always up to date."""
+
+
+def _no_pages(application: web.Application) -> None:
+    """Add nothing."""
 
 
 class AdminAddressError(OSError):
@@ -45,15 +53,26 @@ class AdminServer:
 
     @classmethod
     async def start(
-        cls, host: str, port: int, metrics: Exposing, health: Health, *, next_free: bool, refresh: Refresh = _nothing
+        cls,
+        host: str,
+        port: int,
+        metrics: Exposing,
+        health: Health,
+        *,
+        next_free: bool,
+        refresh: Refresh = _nothing,
+        mount: Mount = _no_pages,
     ) -> Self:
         """Listen on this address, or with `next_free` on the first free port from `port` on.
 
-        `refresh` brings `metrics` and `health` up to date before they are read. Raises AdminAddressError if that is
-        not possible.
+        `refresh` brings `metrics` and `health` up to date before they are read. `mount` adds pages. Raises
+        AdminAddressError if it is not possible to listen.
         """
         runner = web.AppRunner(
-            _application(host, metrics, health, refresh), access_log=None, logger=_logger, shutdown_timeout=1.0
+            _application(host, metrics, health, refresh, mount),
+            access_log=None,
+            logger=_logger,
+            shutdown_timeout=1.0,
         )
         await runner.setup()
         last = port if port == 0 or not next_free else min(port + PORTS_TRIED - 1, 65_535)
@@ -79,7 +98,9 @@ class AdminServer:
         await self._runner.cleanup()
 
 
-def _application(host: str, metrics: Exposing, health: Health, refresh: Refresh) -> web.Application:
+def _application(
+    host: str, metrics: Exposing, health: Health, refresh: Refresh, mount: Mount
+) -> web.Application:
     async def show_metrics(request: web.Request) -> web.Response:
         await refresh()
         body, content_type = metrics.exposition(request.headers.get("Accept", ""))
@@ -99,9 +120,10 @@ def _application(host: str, metrics: Exposing, health: Health, refresh: Refresh)
         response.headers["Server"] = "bestbefore"  # and no versions
         response.headers["X-Content-Type-Options"] = "nosniff"
 
-    application = web.Application(middlewares=[check_host])
+    application = web.Application(middlewares=[check_host], client_max_size=MAX_BODY_BYTES)
     application.router.add_get("/metrics", show_metrics, allow_head=False)
     application.router.add_get("/healthz", show_health, allow_head=False)
+    mount(application)
     application.on_response_prepare.append(add_fields)
     return application
 

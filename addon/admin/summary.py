@@ -137,6 +137,11 @@ class Summary:
             self._total.add(domain, of_domain)
             self._period.add(domain, of_domain)
 
+    @property
+    def total(self) -> DomainCounts:
+        """The counts since the start."""
+        return self._total
+
     def take(self) -> DomainCounts:
         """Return the counts of the period, and begin the next one. For a process whose counts another one merges."""
         taken, self._period = self._period, DomainCounts()

@@ -27,7 +27,7 @@ _OPTIONS = (
                  help="Embedded store (default), or a Redis server: redis://HOST:PORT/DB."),
     click.option("--state", metavar="DIR", help="State folder (default $XDG_STATE_HOME/bestbefore)."),
     click.option("--admin", metavar="HOST:PORT|off",
-                 help="Address of metrics and health (default 127.0.0.1:8081)."),
+                 help="Address of the dashboard, metrics and health (default 127.0.0.1:8081)."),
     click.option("--quiet", is_flag=True, help="Do not log requests on standard output."),
     click.option("--log-format", metavar="line|json|combined|squid|TEMPLATE",
                  help="Format of the request log (default line, for people); a template is such as "

@@ -22,6 +22,7 @@ def _readers(folder: Path) -> Mapping[str, Reader[Any]]:
         "state": values.path_from(folder),
         "store": values.store,
         "admin": lambda value: None if value == "off" else values.address(value),
+        "admin_credentials": values.credentials_from(folder),
         "store_max": values.size_bytes(_SMALLEST_STORE_BYTES),
         "hot_max": values.size_bytes(),
         "in_flight_max": values.size_bytes(_SMALLEST_IN_FLIGHT_BYTES),

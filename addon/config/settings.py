@@ -66,6 +66,8 @@ class Settings:
     """`embedded`, or the URL of a Redis server: redis://, rediss:// or unix://."""
     admin: Address | None = DEFAULT_ADMIN
     """The address of the metrics; None: no metrics."""
+    admin_credentials: Path | None = None
+    """The file of users and passwords with which other machines see the dashboard; None: they do not."""
     store_max: int | None = None
     """Memory of the embedded store, bytes; None: the lesser of 1 GiB and a quarter of the machine's."""
     hot_max: int = 64 * MIB

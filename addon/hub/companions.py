@@ -2,6 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
+from aiohttp import web
+
+from bestbefore.addon.dashboard.companion import DashboardCompanion
 from bestbefore.addon.hub.edge import Edge
 from bestbefore.addon.hub.hub import Hub
 from bestbefore.addon.prefetcher.prefetcher import Prefetcher
@@ -24,6 +27,10 @@ class Companions(Companion):
     async def start(self) -> None:
         for one in self._companions:
             await one.start()
+
+    def mount(self, application: web.Application) -> None:
+        for one in self._companions:
+            one.mount(application)
 
     def reconfigured(self) -> None:
         for one in self._companions:
@@ -58,9 +65,9 @@ def of_proxy(service: Service) -> Companion:
     """Return what runs beside a proxy; the first of several workers has what only one can have. Raises InputError."""
     if not service.place.is_first:
         return Companions((Prefetcher(service),))
-    return Companions((Prefetcher(service), WebSubSubscriber(service), Edge(service)))
+    return Companions((Prefetcher(service), WebSubSubscriber(service), Edge(service), DashboardCompanion(service)))
 
 
 def of_hub(service: Service) -> Companion:
     """Return what runs beside a hub. Raises InputError."""
-    return Companions((Prefetcher(service), WebSubSubscriber(service), Hub(service)))
+    return Companions((Prefetcher(service), WebSubSubscriber(service), Hub(service), DashboardCompanion(service)))

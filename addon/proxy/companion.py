@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from aiohttp import web
+
 from bestbefore.addon.rfc9111.message import Head
 
 
@@ -15,6 +17,9 @@ class Companion:
 
     async def start(self) -> None:
         """Begin. The store and the origin client are open, and requests may come at any time."""
+
+    def mount(self, application: web.Application) -> None:
+        """Add pages to the admin address of a process that serves alone, after `start`."""
 
     def reconfigured(self) -> None:
         """Apply a changed configuration."""

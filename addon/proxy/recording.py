@@ -44,6 +44,7 @@ class Recording:
         self._output: Output | None = None
         self._gathered: list[Answered] = []
         """What `add_soon` has added, in order."""
+        self._watcher: Callable[[Sequence[Answered]], None] | None = None
 
     def open_output(self, settings: Settings, *, log_requests: bool, heading: bool = True) -> None:
         """Open the request log; `heading`: on a terminal, under a heading. Raises StartError."""
@@ -57,6 +58,10 @@ class Recording:
             )
         except OSError as error:
             raise StartError(f"{settings.log_file}: the log cannot be opened: {error.strerror}") from None
+
+    def watch(self, watcher: Callable[[Sequence[Answered]], None] | None) -> None:
+        """Call `watcher` with the exchanges from now on, several at a time, until another call; None: with none."""
+        self._watcher = watcher
 
     def add_soon(self, answered: Answered) -> None:
         """Record an exchange before the event loop reads anything more: those of one turn are recorded together."""
@@ -83,6 +88,8 @@ class Recording:
                 self._on_contact(answered.url)
             if self._output is not None:
                 self._output.add(answered)
+        if self._watcher is not None:
+            self._watcher(exchanges)
 
     def forwarded(
         self,

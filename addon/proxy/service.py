@@ -231,6 +231,7 @@ class Service:
                 self.metrics,
                 self.health,
                 next_free=settings.admin == DEFAULT_ADMIN,
+                mount=self._companion.mount,
             )
             self._closing.push_async_callback(self._admin.close)
         if not self.uses_hooks:
@@ -257,7 +258,7 @@ class Service:
         bundle = write_ca_bundle(self.settings.state, ca_file.read_bytes())
         admin = self._admin or self.place.admin
         self.gate.own_ports = frozenset({port} if admin is None else {port, admin.port})
-        own = pages.PageContents.of(f"http://{Address(host, port)}", ca_file, bundle)
+        own = pages.PageContents.of(f"http://{Address(host, port)}", ca_file, bundle, self.admin_url)
         self.origin.answer_for(pages.HOST, lambda request, now_s: pages.respond(own, request, now_s))
         return bundle
 

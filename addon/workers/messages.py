@@ -11,6 +11,7 @@ from typing import Any
 
 from prometheus_client.core import Metric
 
+from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.admin.summary import DomainCounts
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.load import Config
@@ -45,7 +46,9 @@ class Reopen:
 
 @dataclass(frozen=True, slots=True)
 class AskReport:
-    """To a worker: report."""
+    """To a worker: report. `watched`: whether it is to keep its requests for the next report."""
+
+    watched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +90,13 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Of a worker, when it is asked and at its end: its metrics and health, and its requests since the last report."""
+    """Of a worker, when it is asked and at its end: its metrics and health, and its counts since the last report."""
 
     metrics: Sequence[Metric]
     health: Mapping[str, Any]
     requests: DomainCounts
+    seen: Sequence[Answered] = ()
+    """The last requests since the last report, if they are watched."""
 
 
 type Message = Begin | Reconfigure | Reopen | AskReport | Drain | Stop | Born | Listening | Draining | Failed | Report

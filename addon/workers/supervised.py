@@ -7,7 +7,7 @@ import signal
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client.core import Metric
 
@@ -27,6 +27,9 @@ from bestbefore.addon.workers.messages import (
     WorkerChannel,
 )
 from bestbefore.addon.workers.pauses import Pauses
+
+if TYPE_CHECKING:
+    from bestbefore.addon.dashboard.source import Watcher
 
 logger = logging.getLogger(__name__)
 
@@ -66,6 +69,8 @@ class Supervised:
         self.closed = asyncio.Event()
         """Set when it does not accept connections any more, because it was asked to stop."""
         self.restarts = 0
+        self.watcher: Watcher | None = None
+        """Called with the requests that the process answers; None: it does not keep them."""
         self._task = asyncio.create_task(self._keep())
 
     @property
@@ -89,7 +94,7 @@ class Supervised:
         asked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._asked.append(asked)
         if len(self._asked) == 1:
-            self.send(AskReport())
+            self.send(AskReport(watched=self.watcher is not None))
         await asyncio.wait([asked])
 
     def stop(self, message: Message) -> None:
@@ -150,7 +155,9 @@ class Supervised:
                 self.closed.set()
             case Failed():
                 self._failure = message
-            case Report(metrics, health, requests):
+            case Report(metrics, health, requests, seen):
+                if seen and self.watcher is not None:
+                    self.watcher(seen)
                 self._last, self.health = metrics, health
                 self._count(requests)
                 self._answered()

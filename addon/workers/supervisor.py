@@ -21,6 +21,8 @@ from bestbefore.addon.admin.writer import Writer
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.settings import DEFAULT_ADMIN, Address, Settings
 from bestbefore.addon.config.watch import ConfigWatch, Reloaded
+from bestbefore.addon.dashboard.application import Dashboard
+from bestbefore.addon.dashboard.companion import users_of
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.proxy.inherited_sockets import bound_sockets
 from bestbefore.addon.proxy.mitm.master import listening_error
@@ -35,6 +37,7 @@ from bestbefore.addon.store.server.statedir import StateDir
 from bestbefore.addon.workers.forker import Forker
 from bestbefore.addon.workers.merging import merged, merged_health
 from bestbefore.addon.workers.messages import Begin, Drain, Failed, Message, Reconfigure, Reopen, Stop
+from bestbefore.addon.workers.source import WorkersSource
 from bestbefore.addon.workers.supervised import Supervised
 from bestbefore.addon.workers.worker import work
 
@@ -103,9 +106,14 @@ class _Supervisor(Collector):
             store_socket = server.socket
         admin = None
         if settings.admin is not None:
+            source = WorkersSource(
+                self._watch, self._clock, self._workers, self._summary, store_socket, lambda: list(self.collect()),
+                self._health, self._refresh,
+            )  # fmt: skip
             admin = await AdminServer.start(
                 settings.admin.host, settings.admin.port, self, self._health,
                 next_free=settings.admin == DEFAULT_ADMIN, refresh=self._refresh,
+                mount=Dashboard(source, users_of(settings)).mount,
             )  # fmt: skip
             closing.push_async_callback(admin.close)
         self._place = WorkerPlace(

@@ -5,10 +5,12 @@ import logging
 import os
 import signal
 import socket
+from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bestbefore.addon.dashboard.recent import KEPT
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.hub.companions import of_proxy
 from bestbefore.addon.proxy import service as service_module
@@ -36,6 +38,8 @@ from bestbefore.addon.workers.sent_config import SentConfig
 if TYPE_CHECKING:
     from mitmproxy.master import Master
 
+    from bestbefore.addon.admin.event import Answered
+
 
 def work(end_of_pair: socket.socket, sockets: Sequence[socket.socket]) -> None:
     """Serve connections of these sockets until the supervisor says so or ends."""
@@ -61,6 +65,7 @@ class _Worker:
         self._service = Service(
             self._config, begin.clock, log_requests=begin.log_requests, companion=of_proxy, place=begin.place
         )
+        self._seen: deque[Answered] | None = None
         self._master: Master | None = None
         self._starting = asyncio.current_task()
         self._ending: asyncio.Task[None] | None = None
@@ -88,8 +93,9 @@ class _Worker:
     async def _obey(self) -> None:
         while (message := await self._channel.receive()) is not None:
             match message:
-                case AskReport():
+                case AskReport(watched):
                     if self._service.ready:
+                        self._watch(watched)
                         self._report()
                 case Reconfigure(outcome):
                     self._config.sent(outcome)
@@ -106,7 +112,19 @@ class _Worker:
     def _report(self) -> None:
         recording = self._service.recording
         recording.flush()
-        self._channel.send(Report(recording.metrics.families(), self._service.health(), recording.summary.take()))
+        seen = () if self._seen is None else tuple(self._seen)
+        if self._seen is not None:
+            self._seen.clear()
+        self._channel.send(
+            Report(recording.metrics.families(), self._service.health(), recording.summary.take(), seen)
+        )
+
+    def _watch(self, watched: bool) -> None:
+        """Keep the last requests for reports, or do not."""
+        if watched == (self._seen is not None):
+            return
+        self._seen = deque(maxlen=KEPT) if watched else None
+        self._service.recording.watch(None if self._seen is None else self._seen.extend)
 
     def _stop(self) -> None:
         if self._master is not None:

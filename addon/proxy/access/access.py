@@ -46,7 +46,8 @@ def address_of(text: str) -> Address | None:
 
 
 @lru_cache(maxsize=4096)
-def _is_loopback(text: str) -> bool:
+def is_loopback(text: str) -> bool:
+    """Whether text is a loopback address."""
     address = address_of(text)
     return address is not None and address.is_loopback
 
@@ -70,7 +71,7 @@ def is_restricted(client: Client) -> bool:
 
     (Of a reverse proxy the operator configures the target.)
     """
-    return not _is_loopback(peer_of(client)) and not isinstance(client.proxy_mode, ReverseMode)
+    return not is_loopback(peer_of(client)) and not isinstance(client.proxy_mode, ReverseMode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class Access:
 
     def authorised(self, client: str, proxy_authorization: str | None) -> bool:
         """Whether the credentials of a request are valid; loopback clients need none."""
-        if not self.users or _is_loopback(client):
+        if not self.users or is_loopback(client):
             return True
         return bool(self.user(proxy_authorization))
 
@@ -111,7 +112,7 @@ class Access:
 
     def tunnels(self, client: str, port: int) -> bool:
         """Whether this client may CONNECT to this port."""
-        return address_of(client) is None or _is_loopback(client) or port in self.connect_ports
+        return address_of(client) is None or is_loopback(client) or port in self.connect_ports
 
     def purges(self, client: str, fields: Fields) -> bool:
         """Whether a PURGE with these fields is obeyed: only if a program on this machine sends it.
@@ -120,4 +121,4 @@ class Access:
         cannot remove. So are those of another proxy, whose clients may be remote: they have Via or similar fields.
         """
         passed_on = any(name.startswith(_OF_PAGES_AND_PROXIES) for name in fields.names())
-        return _is_loopback(client) and not passed_on
+        return is_loopback(client) and not passed_on

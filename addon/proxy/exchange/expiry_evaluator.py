@@ -53,7 +53,12 @@ class Ended(NamedTuple):
 def controlled_group(rule: DomainRule, record: Record) -> str:
     """Return the name of the group in which the price for an object is controlled; it ends with the target."""
     host = urlsplit(record.url).hostname or ""
-    return f"{rule.group_of(host, record.cache_group)} {rule.policy.stale_rate:g}"
+    return controlled_name(rule.group_of(host, record.cache_group), rule)
+
+
+def controlled_name(group: str, rule: DomainRule) -> str:
+    """Return the name under which the price for the objects of a group is controlled."""
+    return f"{group} {rule.policy.stale_rate:g}"
 
 
 class ExpiryEvaluator:

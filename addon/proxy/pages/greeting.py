@@ -25,14 +25,15 @@ def greeting(
 
     `traffic`: how long the traffic log is kept; None: there is none. `show`: the command `show` for this proxy.
     """
-    admin = f"{admin_url}/metrics" if admin_url else "off"
+    admin = "  metrics      off\n"
+    if admin_url:
+        admin = f"  dashboard    {admin_url}/\n  metrics      {admin_url}/metrics\n"
     logged = "" if traffic is None else f"  traffic log  {state / FOLDER}: requests are kept for {traffic}\n"
     return f"""\
 bestbefore {version("bestbefore")} listens on {proxy_url}
 
   state        {state} (store: {store})
-{logged}  metrics      {admin}
-  certificate  {ca_file}
+{logged}{admin}  certificate  {ca_file}
                Trust it, and HTTPS is cached too. How: open http://{HOST}/ through the proxy.
                For one command: curl --cacert {shlex.quote(str(bundle))}
   try          curl -i --proxy {proxy_url} http://{HOST}/clock

@@ -38,11 +38,11 @@ class PageContents:
     bundle_pem: bytes
 
     @classmethod
-    def of(cls, proxy_url: str, ca_file: Path, bundle_file: Path) -> Self:
+    def of(cls, proxy_url: str, ca_file: Path, bundle_file: Path, dashboard_url: str | None = None) -> Self:
         """Create the contents from the proxy's URL and the files of its certificate and CA bundle.
 
-        Raises OSError if a file cannot be read, and ValueError if there is no certificate. A private key in the file of
-        the certificate is left out.
+        `dashboard_url`: None if there is none. Raises OSError if a file cannot be read, and ValueError if there is no
+        certificate. A private key in the file of the certificate is left out.
         """
         ours = certificates(ca_file.read_bytes())
         if not ours:
@@ -51,6 +51,8 @@ class PageContents:
         values = {
             "proxy": proxy_url,
             "clock_period": str(CLOCK_PERIOD_S),
+            "dashboard": dashboard_url or "",
+            "hidden": "" if dashboard_url else "hidden",
             "state": str(ca_file.parent),
             "state_word": shlex.quote(str(ca_file.parent)),
             "bundle": str(bundle_file),

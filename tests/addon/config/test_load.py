@@ -109,6 +109,7 @@ log_query = true
 passthrough = ["*.bank.example", "bank.example"]
 allow_clients = ["192.0.2.0/24", "2001:db8::/32"]
 credentials = "users"
+admin_credentials = "users"
 connect_ports = [443]
 upstream = "http://parent:3128"
 connect_timeout = "5s"

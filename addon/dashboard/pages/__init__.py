@@ -1,0 +1,1 @@
+"""The pages: each module reads what its template shows."""

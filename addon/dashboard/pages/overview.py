@@ -1,0 +1,89 @@
+"""The overview: how well the proxy does, and what needs attention."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from bestbefore.addon.dashboard.pages.page import Asked, PageView
+from bestbefore.addon.proxy.tunnels.listing import Tunnelled, read_list
+from bestbefore.addon.reports.figures import Figures, figures
+from bestbefore.addon.reports.stale import StaleShare, stale_shares
+from bestbefore.addon.store.server.embedded import default_store_max
+
+REASONS = 12
+COUNTED = {
+    "config_reload_failures": ("A changed configuration was refused; the one before is in force.", ""),
+    "dropped_copies": ("{:,.0f} copies were not kept: the store was full or down.", ""),
+    "store_write_errors": ("{:,.0f} entries could not be written to the store.", ""),
+    "store_corrupt_entries": ("{:,.0f} corrupt entries were found in the store.", ""),
+    "worker_restarts": ("Workers have ended and were started again, {:,.0f} times.", ""),
+    "refused": ("{:,.0f} connections or requests were refused at a limit.", ""),
+    "prefetch_budget_exhausted": ("The budget of background fetches was spent while fetches were due.", ""),
+}
+"""What needs attention if it was counted since the start: its metric, a text for the number, and a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that needs attention."""
+
+    text: str
+    path: str = ""
+    """The page with more of it."""
+
+
+async def read(asked: Asked) -> PageView:
+    """Return the overview."""
+    source = asked.source
+    health, seen = source.health(), figures(source.families())
+    settings = source.config.settings
+    tunnels = tunnelled(asked)
+    async with source.store() as store:
+        shares = await stale_shares(store, source.config.rules, source.domains(), asked.now_s)
+    return PageView(
+        "overview.html",
+        "Overview",
+        {
+            "health": health,
+            "figures": seen,
+            "reasons": seen.by_reason[:REASONS],
+            "store": settings.store if settings.store == "embedded" else settings.store.rpartition("@")[2],
+            "store_bytes": seen.values.get("store_bytes"),
+            "store_max": settings.store_max or (default_store_max() if settings.store == "embedded" else None),
+            "tunnels": len(tunnels),
+            "stale": shares,
+            "notices": list(_notices(health, seen, tunnels, shares)),
+        },
+        is_live=True,
+    )
+
+
+def tunnelled(asked: Asked) -> list[Tunnelled]:
+    """Return what is tunnelled because of refused certificates."""
+    try:
+        return read_list(asked.source.config.settings.state, asked.now_s)
+    except (OSError, ValueError, TypeError):
+        return []
+
+
+def _notices(
+    health: Mapping[str, object], seen: Figures, tunnels: list[Tunnelled], shares: tuple[StaleShare, ...]
+) -> Iterator[Notice]:
+    """Yield what needs attention, the most pressing first."""
+    if health.get("store") != "ok":
+        yield Notice(f"The store is {health.get('store')}: nothing is written, and only memory serves.")
+    if seen.conditions:
+        yield Notice(f"The store is in this condition: {', '.join(seen.conditions)}.")
+    if health.get("connections", "ok") != "ok":
+        yield Notice("There are too many connections: clients are refused.")
+    if seen.stale:
+        yield Notice(f"{seen.stale:,} requests got a stale copy, since the origin failed.")
+    for name, (text, path) in COUNTED.items():
+        if number := seen.values.get(name):
+            yield Notice(text.format(number), path)
+    if tunnels:
+        clients = len({one.client for one in tunnels})
+        who = "One client refuses" if clients == 1 else f"{clients} clients refuse"
+        yield Notice(f"{who} the certificate of the proxy, and nothing of theirs is cached.")
+    for one in shares:
+        if one.low is not None and one.low > one.target:
+            yield Notice(f"{one.group}: more stale hits than the {100 * one.target:.3g} % that are wanted.")

@@ -1,0 +1,78 @@
+"""What the dashboard of a supervisor reads: its workers together, and the store that they share."""
+
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from prometheus_client.core import Metric
+
+from bestbefore.addon.admin.summary import DomainCounts, Summary
+from bestbefore.addon.clock import Clock, FastClock
+from bestbefore.addon.config.load import Config
+from bestbefore.addon.config.watch import ConfigSource
+from bestbefore.addon.dashboard.source import Watcher
+from bestbefore.addon.store.cache.notices import silenced
+from bestbefore.addon.store.opening import open_store
+from bestbefore.addon.store.store import Store
+from bestbefore.addon.workers.supervised import Supervised
+
+
+class WorkersSource:
+    """The state of a proxy of several processes."""
+
+    def __init__(
+        self,
+        watch: ConfigSource,
+        clock: Clock,
+        workers: Sequence[Supervised],
+        summary: Summary,
+        store_socket: Path | None,
+        families: Callable[[], Sequence[Metric]],
+        health: Callable[[], Mapping[str, object]],
+        refresh: Callable[[], Coroutine[Any, Any, None]],
+    ) -> None:
+        """`store_socket`: that of the embedded store, if there is one."""
+        self._watch = watch
+        self.clock = clock
+        self._workers = workers
+        self._summary = summary
+        self._store_socket = store_socket
+        self.families = families
+        self.health = health
+        self.refresh = refresh
+
+    @property
+    def config(self) -> Config:
+        return self._watch.config
+
+    @property
+    def config_file(self) -> Path | None:
+        return self._watch.path
+
+    def domains(self) -> DomainCounts:
+        return self._summary.total
+
+    @asynccontextmanager
+    async def store(self) -> AsyncIterator[Store]:
+        """Open the store for one page, as a command does: so nothing is kept while no page is shown."""
+        settings = self.config.settings
+        with silenced():
+            store = await open_store(
+                settings.store,
+                clock=self.clock,
+                state=settings.state,
+                clock_mark="accelerated" if isinstance(self.clock, FastClock) else "real",
+                store_max=settings.store_max,
+                hot_max=0,
+                supervised_socket=self._store_socket,
+                sweeps=False,
+            )
+        try:
+            yield store
+        finally:
+            await store.close()
+
+    def watch(self, watcher: Watcher | None) -> None:
+        for worker in self._workers:
+            worker.watcher = watcher
