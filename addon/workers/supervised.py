@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+SILENT_CHECKS = 5
+"""After how many checks in a row without a report a process is killed: 10 s, as a check takes 2 s then. They are
+counted, not timed, since the machine or all processes may have been suspended."""
+
 
 class Supervised:
     """Runs one worker, and starts it again whenever it ends."""
@@ -58,6 +62,7 @@ class Supervised:
         self._channel: WorkerChannel | None = None
         self._pid = 0
         self._asked: list[asyncio.Future[None]] = []
+        self._silent_checks = 0
         self._failure: Failed | None = None
         self._last: Sequence[Metric] = ()
         self._past: Sequence[Metric] = ()
@@ -111,6 +116,13 @@ class Supervised:
         if self._channel is not None and self._pid:
             with suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGKILL)
+
+    def check(self) -> None:
+        """End a process that has not reported for long; it is started again. To be called after each `refresh`."""
+        self._silent_checks = self._silent_checks + 1 if self._asked else 0
+        if self._silent_checks == SILENT_CHECKS:
+            logger.warning("worker %d (process %d) does not answer: it is killed", self._number, self._pid)
+            self.kill()
 
     async def _keep(self) -> None:
         pauses = Pauses()

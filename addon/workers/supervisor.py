@@ -160,6 +160,8 @@ class _Supervisor(Collector):
                 await asyncio.wait_for(self._stopping.wait(), RELOAD_EVERY_S)
             self._poll_config()
             await self._refresh()
+            for worker in self._workers:
+                worker.check()
             now_s = self._clock.monotonic()
             if now_s >= summary_s:
                 if not self._summary.is_idle:

@@ -1,12 +1,16 @@
 """One fetch for many, on real sockets: the origin counts."""
 
 import asyncio
+import os
+import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
+from test_workers import workers_of
 
 pytestmark = pytest.mark.live
 
@@ -222,3 +226,35 @@ async def test_a_dead_origin_is_asked_once_for_all(shared_proxy: Any) -> None:
         url = origin.url
     answers = await all_at_once(CLIENTS, lambda: get(shared_proxy, url + "/"))
     assert all(head.startswith(b"HTTP/1.1 502") for head, _ in answers)
+
+
+@pytest.mark.slow
+async def test_workers_make_one_contact_for_all_and_another_takes_over(start_proxy: Start) -> None:
+    proxy = start_proxy("--workers", "2")
+    async with serving(SlowOrigin('ETag: "1"', "Cache-Control: max-age=60")) as origin, asyncio.timeout(PATIENCE_S):
+        origin.delay_s = 2.0  # in which they have all asked, also on a busy machine
+        answers = await all_at_once(CLIENTS, lambda: get(proxy, origin.url + "/"))
+        assert origin.contacts == 1, Counter(line for head, _ in answers for line in head.split(b"\r\n"))
+        assert all(body == origin.body for _, body in answers)
+    async with serving(SlowOrigin("Cache-Control: max-age=60")) as origin, asyncio.timeout(PATIENCE_S):
+        origin.delay_s = 2.0
+        asked = [asyncio.ensure_future(get(proxy, origin.url + "/")) for _ in range(CLIENTS)]
+        await origin.started.wait()
+        await asyncio.sleep(1.0)
+        (holder,) = (worker for worker in workers_of(proxy) if is_connected(worker, origin.url))
+        os.kill(holder, signal.SIGKILL)
+        answers = [one for one in await asyncio.gather(*asked, return_exceptions=True) if isinstance(one, tuple)]
+        assert {body for _, body in answers} == {b"", origin.body}, "those at the other are answered"
+        assert origin.contacts == 2
+
+
+def is_connected(process: int, url: str) -> bool:
+    """Whether a process has a connection to the port of a URL, as /proc has it."""
+    remote = f"0100007F:{int(url.rpartition(':')[2]):04X}"
+    table = [line.split() for line in Path(f"/proc/{process}/net/tcp").read_text().splitlines()]
+    sockets = {f"socket:[{line[9]}]" for line in table if line[2] == remote}
+    links = []
+    for fd in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(OSError):
+            links.append(str(fd.readlink()))
+    return not sockets.isdisjoint(links)

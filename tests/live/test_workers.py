@@ -78,6 +78,25 @@ def test_workers_share_the_store_and_one_that_is_killed_comes_back(
     wait_until(lambda: not any(Path(f"/proc/{one}").exists() for one in before))
 
 
+@pytest.mark.slow
+def test_a_worker_that_does_nothing_any_more_is_killed_and_replaced(
+    start_proxy: StartProxy, start_origin: Callable[..., Origin]
+) -> None:
+    origin = start_origin({"/a": [0.0]})
+    proxy = start_proxy("--workers", "2")
+    victim, other = sorted(workers_of(proxy))
+    os.kill(victim, signal.SIGSTOP)
+    began_s = time.monotonic()
+    wait_until(lambda: proxy.metric("bestbefore_worker_restarts_total") == 1)
+    assert time.monotonic() - began_s > 5, "it may only be busy"
+    wait_until(lambda: proxy.metric("bestbefore_workers") == 2)
+    assert other in workers_of(proxy)
+    assert victim not in workers_of(proxy)
+    assert proxy.get(f"{origin.url}/a").status == 200
+    assert proxy.stop() == 0
+    assert f"worker 1 (process {victim}) does not answer: it is killed" in proxy.output()
+
+
 def _hits(connection: HTTPConnection, url: str) -> bool:
     """Whether a request on this connection, and so at its worker, is a hit."""
     connection.request("GET", url)
