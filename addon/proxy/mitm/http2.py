@@ -15,11 +15,12 @@ from hyperframe import frame as frames
 from mitmproxy.proxy import layer
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import Http2Server
-from mitmproxy.proxy.layers.http._http2 import normalize_h1_headers
-from mitmproxy.proxy.layers.http._http_h2 import BufferedH2Connection
 
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.mitm.translate import pairs_of
+from bestbefore.addon.proxy.mitm.wire.http2_hits import Http2Hits
+from bestbefore.addon.proxy.mitm.wire.open_http2 import BufferedH2Connection, OpenHttp2, normalize_h1_headers
+from bestbefore.addon.proxy.mitm.wire.written import Written
 
 RESETS, RESETS_PER_S = 200, 10
 IDLE_FRAMES, IDLE_FRAMES_PER_S = 1000, 50
@@ -55,6 +56,7 @@ class CountingConnection(BufferedH2Connection):
         self._resets = TokenBucket(RESETS, RESETS_PER_S)
         self._idle_frames = TokenBucket(IDLE_FRAMES, IDLE_FRAMES_PER_S)
         self.is_flooded = False
+        self.hits = Http2Hits(OpenHttp2(self))
 
     def _receive_frame(self, frame: frames.Frame) -> list[Any]:
         if isinstance(frame, frames.RstStreamFrame):
@@ -63,6 +65,8 @@ class CountingConnection(BufferedH2Connection):
             self._count(self._idle_frames)
         if self.is_flooded:
             raise h2.exceptions.DenialOfServiceError("too many resets, or frames that carry nothing")
+        if isinstance(frame, frames.HeadersFrame):
+            self.hits.received(frame.stream_id, bytes(frame.data), is_whole="END_STREAM" in frame.flags)
         received: list[Any] = super()._receive_frame(frame)
         return received
 
@@ -96,8 +100,10 @@ class CalmHttp2Server(Http2Server):
 
     def handle_h2_event(self, event: h2.events.Event) -> layer.CommandGenerator[bool]:
         """Answer a request if it is a hit; else handle the event as mitmproxy does."""
-        if isinstance(event, h2.events.RequestReceived) and event.stream_ended and self._has_sent_hit(event):
-            return False  # mitmproxy sends what is pending after all events
+        if isinstance(event, h2.events.RequestReceived):
+            if event.stream_ended and self._has_sent_hit(event):
+                return False  # mitmproxy sends what is pending after all events
+            self._counting.hits.forget()
         return (yield from super().handle_h2_event(event))
 
     def _has_sent_hit(self, event: h2.events.RequestReceived) -> bool:
@@ -107,14 +113,18 @@ class CalmHttp2Server(Http2Server):
         answer = self._answer(stream_id, event.headers)
         if answer is None:
             return False
-        lines = normalize_h1_headers(list(pairs_of(answer.head.fields)), is_client=False)
-        self.h2_conn.send_headers(
-            stream_id, [(b":status", b"%d" % answer.head.status), *lines], end_stream=not answer.body
-        )
+        fields = normalize_h1_headers(list(pairs_of(answer.head.fields)), is_client=False)
+        lines = [(b":status", b"%d" % answer.head.status), *fields]
+        self.h2_conn.send_headers(stream_id, lines, end_stream=not answer.body)
         if answer.body:
             self.h2_conn.send_data(stream_id, answer.body, end_stream=True)
+        self._counting.hits.keep(stream_id, answer.repeat, lines, answer.body)
         answer.finish(len(answer.body), complete=True)
         return True
+
+    def hits(self, data: bytes) -> Written | None:
+        """Answer the requests at the beginning of data that were answered before."""
+        return self._counting.hits.answer(data)
 
     def protocol_error(
         self, message: str, error_code: int = h2.errors.ErrorCodes.PROTOCOL_ERROR

@@ -1,7 +1,7 @@
 """mitmproxy's HTTP layer, with streams that the gateway answers, and with bounds on buffered data."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,10 +17,10 @@ from bestbefore.addon.proxy.mitm.gateway import Gateway
 from bestbefore.addon.proxy.mitm.http2 import CalmHttp2Server
 from bestbefore.addon.proxy.mitm.request_reader import StrictHttp1Server
 from bestbefore.addon.proxy.mitm.stream.stream import CachingStream
-from bestbefore.addon.proxy.mitm.wire import internals
+from bestbefore.addon.proxy.mitm.wire import internals, open_http2
 from bestbefore.addon.proxy.mitm.wire.hits import WireHits
 from bestbefore.addon.proxy.mitm.wire.tls_hits import TlsHits, tls_of
-from bestbefore.addon.proxy.mitm.wire.written import Written
+from bestbefore.addon.proxy.mitm.wire.written import HitAnswerer, Written
 
 Commands = layer.CommandGenerator[Any]
 
@@ -80,19 +80,26 @@ class CachingHttpLayer(HttpLayer):
             self._activity = None
 
     def _start(self) -> None:
-        context = self.context.fork()
-        is_http2 = self.context.client.alpn == b"h2"
-        if is_http2:
-            reader: layer.Layer = CalmHttp2Server(context, self._gateway.now, self._answer_stream)
-        else:
-            reader = StrictHttp1Server(context)
-        self.connections[self.context.client] = reader
-        if self._hits is not None and self._reads_the_socket():
+        context, hits = self.context.fork(), self._hits
+        if self.context.client.alpn == b"h2":
+            http2 = CalmHttp2Server(context, self._gateway.now, self._answer_stream)
+            self.connections[self.context.client] = http2
+            if hits is not None and open_http2.is_known():
+                self._answer_within_tls(partial(internals.is_between_frames, self), http2.hits)
+            return
+        self.connections[self.context.client] = StrictHttp1Server(context)
+        if hits is not None and self._reads_the_socket():
             self._gateway.answer_hits(self.context.client, self._hits_before_close)
-        elif self._hits is not None and (tls := tls_of(self.context.layers)) is not None:
-            answer = partial(self._hits.answer, may_close=False)
-            hits = TlsHits(tls, tuple(self.context.layers), partial(internals.is_between_messages, self), answer)
-            self._gateway.answer_hits(self.context.client, hits.answer)
+        elif hits is not None:
+            is_ready = partial(internals.is_between_messages, self)
+            self._answer_within_tls(is_ready, partial(hits.answer, may_close=False))
+
+    def _answer_within_tls(self, is_ready: Callable[[], bool], answer: HitAnswerer) -> None:
+        """Answer hits at the socket of a client, if its TLS is mitmproxy's."""
+        tls = tls_of(self.context.layers)
+        if tls is not None:
+            within = TlsHits(tls, tuple(self.context.layers), is_ready, answer)
+            self._gateway.answer_hits(self.context.client, within.answer)
 
     def _answer_stream(self, stream_id: int, headers: Sequence[tuple[bytes, bytes]]) -> Answer | None:
         """Answer a request over HTTP/2 if it is a hit, and the client can receive the response."""

@@ -8,7 +8,9 @@ from typing import Any
 from mitmproxy import ctx, version
 from mitmproxy.connection import Client, ConnectionState
 from mitmproxy.proxy.layer import Layer
-from mitmproxy.proxy.layers.http import Http1Server, HttpLayer
+from mitmproxy.proxy.layers.http import Http1Server, Http2Server, HttpLayer
+
+from bestbefore.addon.proxy.mitm.wire.open_http2 import OpenHttp2
 
 KNOWN_VERSIONS = frozenset(("12.2.3",))
 """The versions of mitmproxy with which this was tested. Under another, all requests take mitmproxy's way."""
@@ -39,6 +41,19 @@ def is_between_messages(layer: HttpLayer) -> bool:
         and server.state == server.read_headers
         and client.state is ConnectionState.OPEN
         and layer._paused is None  # noqa: SLF001 - mitmproxy's own subclasses look into it too
+        and server._paused is None  # noqa: SLF001
+    )
+
+
+def is_between_frames(layer: HttpLayer) -> bool:
+    """Whether what a client sends next over HTTP/2 begins a frame, with no response waiting to be sent."""
+    client = layer.context.client
+    server = layer.connections.get(client)
+    return (
+        isinstance(server, Http2Server)
+        and OpenHttp2(server.h2_conn).is_idle
+        and client.state is ConnectionState.OPEN
+        and layer._paused is None  # noqa: SLF001 - as above
         and server._paused is None  # noqa: SLF001
     )
 
