@@ -51,6 +51,8 @@ COMMANDS: Mapping[str, LazyCommand] = {
     "purge": LazyCommand("bestbefore.addon.commands.purge", "Remove copies."),
     "forget": LazyCommand("bestbefore.addon.commands.forget", "Remove copies and histories."),
     "tunnels": LazyCommand("bestbefore.addon.commands.tunnels", "List and lift tunnels of clients without the CA."),
+    "backup": LazyCommand("bestbefore.addon.commands.upkeep.backup", "Save what was learnt to a file."),
+    "restore": LazyCommand("bestbefore.addon.commands.upkeep.restore", "Restore what was learnt from a file."),
     "export": LazyCommand("bestbefore.addon.commands.export", "Export traffic and updates as a trace."),
     "policies": LazyCommand("bestbefore.addon.commands.policies", "List the validation policies and their parameters."),
     "doctor": LazyCommand("bestbefore.addon.commands.upkeep.doctor", "Check the proxy, its store and its clients."),

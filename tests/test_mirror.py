@@ -11,7 +11,8 @@ addon/admin/event addon/dashboard/source addon/engine/observation addon/engine/o
 addon/proxy/companion addon/proxy/place
 addon/proxy/mitm/gateway addon/proxy/mitm/stream/client_connection addon/proxy/origin/contact addon/proxy/start_error
 addon/store/backend/interface
-addon/store/backend/keeper addon/store/contacts/keeper addon/store/sites/keeper addon/store_status
+addon/store/backend/keeper addon/store/backup/entries addon/store/contacts/keeper addon/store/sites/keeper
+addon/store_status
 replay/commands/scenario_options
 replay/multicast/parameters replay/played/errors
 replay/report/measure replay/simulate/history_source replay/sweeps/progress replay/traces/errors

@@ -56,6 +56,11 @@ def config_and_clock(config_file: Path | None, options: Mapping[str, str | None]
     return config, clock
 
 
+def clock_mark(clock: Clock) -> str:
+    """Return the mark of a kind of clock: a store that has one is refused under another."""
+    return "accelerated" if isinstance(clock, FastClock) else "real"
+
+
 @asynccontextmanager
 async def open_configured_store(config: Config, clock: Clock) -> AsyncIterator[Store]:
     """Open the configured store, shared with a running proxy.
@@ -68,7 +73,7 @@ async def open_configured_store(config: Config, clock: Clock) -> AsyncIterator[S
                 config.settings.store,
                 clock=clock,
                 state=config.settings.state,
-                clock_mark="accelerated" if isinstance(clock, FastClock) else "real",
+                clock_mark=clock_mark(clock),
                 store_max=config.settings.store_max,
                 join=True,
             )

@@ -7,8 +7,10 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine.learning import Record, RecordChange
 from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.store.backend.codec import encode_record
 from bestbefore.addon.store.backend.interface import Backend, Body, CopySet, GroupCounts, Tombstone, UnavailableError
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
+from bestbefore.addon.store.backup.entries import Entry, SavedRecord
 from bestbefore.addon.store.cache.copies import Copies
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.cache.groups import Groups, LabelFilter
@@ -256,6 +258,19 @@ class Store:
             for found in await self._link.backend.records(urls):
                 if found.record is not None and not self._tombstones.is_forgotten(found):
                     yield found.record
+
+    # Backups
+
+    async def saved(self) -> AsyncIterator[Entry]:
+        """Yield all that was learnt and is written, for a backup. Raises UnavailableError."""
+        async for record in self.records():
+            yield SavedRecord(encode_record(record))
+        async for key in self._link.backend.learnt.keys():
+            yield key
+
+    async def restore(self, entries: Sequence[Entry]) -> tuple[int, int]:
+        """Add entries of a backup: see `SavedState.restore`."""
+        return await self._link.backend.learnt.restore(entries)
 
     # Groups
 

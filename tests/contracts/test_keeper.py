@@ -20,8 +20,8 @@ def keeper(backend):
 @pytest.fixture
 async def known(backend, keeper):
     """A keeper of a store in which something of the domain was stored."""
-    if hasattr(backend, "_join_domains"):
-        await backend._join_domains({"example.org"})
+    if hasattr(backend, "join_domains"):
+        await backend.join_domains({"example.org"})
     return keeper
 
 
@@ -49,8 +49,8 @@ async def test_wants_are_added_up_by_day_and_by_where_they_come_from(known):
 @pytest.mark.parametrize("domains", [1, 16, 33])
 async def test_wants_of_any_number_of_domains_are_returned(backend, keeper, domains):
     wants = {Want(f"http://d{i}.org/", ""): i + 1 for i in range(domains)}
-    if hasattr(backend, "_join_domains"):
-        await backend._join_domains({f"d{i}.org" for i in range(domains)})
+    if hasattr(backend, "join_domains"):
+        await backend.join_domains({f"d{i}.org" for i in range(domains)})
     await keeper.add_wants(20_000, wants)
     assert await total(keeper, [19_999, 20_000]) == wants
 

@@ -16,6 +16,7 @@ from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.store.backend.keeper import Keeper
 from bestbefore.addon.store.backend.keys import CopyKey
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
+from bestbefore.addon.store.backup.entries import SavedState
 from bestbefore.addon.store.cache.clock_check import ClockState
 from bestbefore.addon.store.counts.copy_counts import CopyCounts
 from bestbefore.addon.store.sites.keeper import SiteKeeper
@@ -174,6 +175,10 @@ class Backend(Protocol):
     @property
     def contacts(self) -> "ContactKeeper":
         """The backend's part for contacts that processes share."""
+
+    @property
+    def learnt(self) -> SavedState:
+        """The backend's part for backups."""
 
     async def connect(
         self, on_tombstone: Callable[[Tombstone], None], on_lost: Callable[[UnavailableError], None]

@@ -246,6 +246,14 @@ def name_of_domain(key: bytes) -> str | None:
     return None if found is None or found["kind"] not in _TYPES else found["domain"]
 
 
+def kind_of(key: bytes) -> str | None:
+    """Return the kind of a key, such as `record`, or its name without prefix if it is a single one; None for others."""
+    if _match(_OF_SHARD, key) is not None:
+        return "candidates"
+    found = _match(_OF_OBJECT, key) or _match(_OF_DOMAIN, key)
+    return found["kind"] if found is not None else key.decode(errors="replace").removeprefix("bb1:")
+
+
 def earlier(key: bytes) -> tuple[str, str] | None:
     """Return the kind and the URL or host in a key of an earlier schema; None for another key."""
     found = _match(_OF_DOMAIN, key)

@@ -36,6 +36,7 @@ from bestbefore.addon.store.backend.redis_records import RedisRecords
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.backend.replies import number_of, pass_on_tombstone
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
+from bestbefore.addon.store.backup.learnt import RedisSavedState
 from bestbefore.addon.store.cache.clock_check import ClockState
 from bestbefore.addon.store.cache.faults import Faults, short
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
@@ -78,6 +79,7 @@ class RedisBackend(RedisRecords):
         self.keeper = RedisKeeper(self._connection, clock)
         self.sites = RedisSites(self._connection, clock, partial(faults.add, "unreadable"))
         self.contacts = RedisContacts(self._connection, self._known)
+        self.learnt = RedisSavedState(self._connection, self)
         self.closing = AsyncExitStack()
         """What is closed after the connection: the embedded server, if it is ours, and the state directory."""
         self._warned = False

@@ -71,7 +71,7 @@ class RedisCounts:
             name = keys.of_domain(domain, "requests")
             commands.append(("ZREMRANGEBYRANK", name, 0, -REQUESTS_KEPT - 1))
             commands.append(("PEXPIRE", name, self._real_ms(self._forget_after_s)))
-        await self._join_domains(domains)
+        await self.join_domains(domains)
         await self._connection.ask_all(commands)
 
     async def demand(self, key: CopyKey) -> CopyCounts | None:
@@ -145,7 +145,8 @@ class RedisCounts:
         found = await self._connection.ask("SMEMBERS", keys.DOMAINS)
         return sorted(domain for domain in map(text_of, found) if domain is not None)
 
-    async def _join_domains(self, domains: set[str]) -> None:
+    async def join_domains(self, domains: set[str]) -> None:
+        """Add registrable domains to the set of those with data."""
         new = domains - self._domains
         if new:
             await self._connection.ask("SADD", keys.DOMAINS, *new)

@@ -39,7 +39,7 @@ class RedisRecords(RedisCounts):
         return "HMGET", keys.of_record(url)[0], "v", "b"
 
     async def commit(self, commits: Sequence[Commit]) -> list[bytes | Versioned]:
-        await self._join_domains({keys.domain_of(host_of(c.url)) for c in commits if c.record})
+        await self.join_domains({keys.domain_of(host_of(c.url)) for c in commits if c.record})
         answers = await self._connection.ask_all([self._commit_command(c) for c in commits])
         return [new if done else self._versioned(new, *record) for done, new, *record in answers]
 

@@ -1,0 +1,1 @@
+"""Backups of what was learnt: what they contain, and the file that they are written to."""
