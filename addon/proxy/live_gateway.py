@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import mitmproxy.http
 from mitmproxy.connection import Client, Connection
@@ -25,7 +25,7 @@ from bestbefore.addon.proxy.mitm.forwarded import upgrade_protocols
 from bestbefore.addon.proxy.mitm.gateway import HIT_BYTES
 from bestbefore.addon.proxy.mitm.translate import fields_of
 from bestbefore.addon.proxy.mitm.wire import hit_protocol
-from bestbefore.addon.proxy.mitm.wire.written import HitAnswerer
+from bestbefore.addon.proxy.mitm.wire.written import AtSocket
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.tunnels.first_speaker import Expected, FirstSpeakers
@@ -51,6 +51,8 @@ class LiveGateway:
     """Returns the settings in force."""
     _: KW_ONLY
     uses_hooks: bool
+    _undecided: Pending | None = field(init=False, default=None)
+    """The decision on the last request for which `hit` returned None."""
 
     def handles(self, request: mitmproxy.http.Request, client: Client, *, has_content: bool) -> bool:
         """Whether the gateway answers this request. mitmproxy handles tunnels, upgrades and missing credentials."""
@@ -73,17 +75,35 @@ class LiveGateway:
 
     def hit(self, request: Request, client: Client, started_s: float) -> Answer | None:
         """Return the answer if a copy in memory gives it, as `decide` would to an admitted client; else None."""
+        self._undecided = None
         in_memory = self.store.hot(request.target.url, request.partition)
         if in_memory is None or any(copy.body.size > HIT_BYTES for copy in in_memory.copies):
             return None
         if not self.gate.admitted(client, request.fields.get("proxy-authorization")):
             return None
         decided = self.decide(request, client, started_s)
-        return decided if isinstance(decided, Answer) else None
+        if isinstance(decided, Answer):
+            return decided
+        self._undecided = decided
+        return None
 
-    def answer_hits(self, client: Client, answer: HitAnswerer) -> None:
-        """Answer hits at the socket of a client, as `hit_protocol.install` does."""
-        hit_protocol.install(client, answer)
+    def begin(self, request: Request, client: Client, started_s: float) -> Pending | None:
+        """Return the pending decision on a request that is no hit, as `decide` would to an admitted client.
+
+        None if it may be a hit after all, with content that is too large for `hit`, or if the client is not admitted.
+        """
+        pending, self._undecided = self._undecided, None
+        if pending is not None and pending.context.request is request:
+            return pending
+        in_memory = self.store.hot(request.target.url, request.partition)
+        if in_memory is not None or not self.gate.admitted(client, request.fields.get("proxy-authorization")):
+            return None
+        decided = self.decide(request, client, started_s)
+        return decided if isinstance(decided, Pending) else None
+
+    def answer_at_socket(self, client: Client, answers: AtSocket) -> None:
+        """Answer requests at the socket of a client, as `hit_protocol.install` does."""
+        hit_protocol.install(self, client, answers)
 
     def decide(self, request: Request, client: Client, started_s: float | None = None) -> Answer | Pending:
         """Decide as `Exchanges.decide` does."""
@@ -142,6 +162,10 @@ class LiveGateway:
         if self.settings().is_passthrough(host):
             return Expected(0.0, is_passthrough=True)
         return Expected(None) if self.exchanges.site.offline else self.first_speakers.expected(host, port)
+
+    def is_behind(self, client: Client) -> bool:
+        """Decide as `transports.is_behind` does."""
+        return transports.is_behind(client)
 
     async def drained(self, client: Client) -> None:
         """Wait until written data is sent, as `transports.drained` does."""

@@ -21,7 +21,7 @@ from bestbefore.addon.proxy.limits import DEFAULT_LIMITS, TimeLimits
 from bestbefore.addon.proxy.mitm import bounds
 from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
-from bestbefore.addon.proxy.mitm.wire.written import HitAnswerer
+from bestbefore.addon.proxy.mitm.wire.written import AtSocket
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.tunnels.first_speaker import Expected
 from bestbefore.addon.rfc9111.message import Request
@@ -69,7 +69,11 @@ class ReplayGateway:
         """Return None: all requests of a trace take the same way."""
         return None
 
-    def answer_hits(self, client: Client, answer: HitAnswerer) -> None:
+    def begin(self, request: Request, client: Client, started_s: float) -> Pending | None:  # noqa: ARG002
+        """Return None, as `hit` does."""
+        return None
+
+    def answer_at_socket(self, client: Client, answers: AtSocket) -> None:
         """Do nothing: the client has no socket."""
 
     def decide(self, request: Request, client: Client, started_s: float | None = None) -> Answer | Pending:
@@ -99,6 +103,10 @@ class ReplayGateway:
     def expected(self, host: str, port: int) -> Expected:  # noqa: ARG002
         """Return that the client speaks first: a trace has no tunnels."""
         return Expected(None)
+
+    def is_behind(self, client: Client) -> bool:  # noqa: ARG002
+        """Return false: nothing is sent."""
+        return False
 
     async def drained(self, client: Client) -> None:
         """Do nothing: all data are sent at once."""

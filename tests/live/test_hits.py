@@ -1,4 +1,4 @@
-"""Hits at the bytes beside hits on mitmproxy's way: the same answers to the same requests, on real sockets."""
+"""Answers at the bytes beside those on mitmproxy's way: the same to the same requests, on real sockets."""
 
 import re
 import socket
@@ -26,7 +26,6 @@ REQUESTS = (
     (b"GET", b"Connection: close\r\n"),
 )
 HITS = 'bestbefore_requests_total{outcome="hit",reason="max-age"}'
-
 
 
 
@@ -106,3 +105,60 @@ def test_hits_are_the_same_whether_requests_come_whole_in_pieces_or_at_once(
     assert [response[9:12] for response in whole] == [b"200", b"200", b"304", b"206", b"206", b"416", b"200", b"200"]
     assert whole == in_pieces == at_once
     assert shared_proxy.metric(HITS) - hits == 3 * len(REQUESTS)
+
+
+CONTENT = b"x" * 2000 + b"END"
+NOT_STORED = b"HTTP/1.1 200 OK\r\nCache-Control: no-store\r\n%b\r\n" + CONTENT
+WITH_LENGTH = NOT_STORED % (b"Content-Length: %d\r\n" % len(CONTENT))
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        WITH_LENGTH,
+        NOT_STORED % b"",
+        b"HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n" + WITH_LENGTH,
+        WITH_LENGTH.replace(b"200 OK", b"400 Bad Request"),
+        WITH_LENGTH + b"surplus",
+    ],
+    ids=["with its length", "to the end", "with early hints", "a refusal", "with surplus"],
+)
+def test_misses_are_the_same_whether_requests_come_whole_in_pieces_or_at_once(
+    shared_proxy: Any, start_raw_origin: Callable[..., str], response: bytes
+) -> None:
+    url = start_raw_origin(response)
+    found = []
+    for pieces in ((slice(-5), slice(-5, None)), (slice(None),)):
+        with closing(Connection(shared_proxy.port, url, intercepted=False)) as connection:
+            twice = connection.request(b"GET", b"") * 2
+            request = twice[: len(twice) // 2]
+            connection.send(*(request[piece] for piece in pieces))
+            once = _bytes_until(connection, 1)
+            if b"close" not in once:
+                connection.send(twice)
+                once += _bytes_until(connection, 2)
+            found.append(once)
+    assert found[0] == found[1]
+    assert found[0].count(b"END") == (1 if b"400" in response else 3)
+
+
+def _bytes_until(connection: Connection, ends: int) -> bytes:
+    """What arrives until the content has ended so many times, without what changes with time."""
+    received = b""
+    while received.count(b"END") < ends or (b"chunked" in received and not received.endswith(b"\r\n0\r\n\r\n")):
+        received += connection._socket.recv(65536) or pytest.fail("the connection was closed")
+    return re.sub(rb"(?<=\r\nDate: )[^\r]*", b"", received)
+
+
+@pytest.mark.parametrize("line", [b"", b"TE: trailers\r\n"], ids=["simple", "unusual"])
+def test_all_of_a_thousand_pipelined_requests_are_answered_to_a_client_that_reads_late(
+    shared_proxy: Any, start_raw_origin: Callable[..., str], line: bytes
+) -> None:
+    head = b"HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: %d\r\n\r\n" % len(CONTENT)
+    url = start_raw_origin(head + CONTENT)
+    with closing(Connection(shared_proxy.port, url, intercepted=False)) as connection:
+        connection.send(connection.request(b"GET", b""))
+        assert b"fwd=uri-miss" in connection.response(b"GET")
+        connection.send(connection.request(b"GET", line) * 1000)
+        time.sleep(0.5)
+        assert all(b"; hit; ttl=" in connection.response(b"GET") for _ in range(1000))

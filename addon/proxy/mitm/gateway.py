@@ -9,7 +9,7 @@ from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.context import Pending
 from bestbefore.addon.proxy.exchange.interim import Interim
 from bestbefore.addon.proxy.limits import TimeLimits
-from bestbefore.addon.proxy.mitm.wire.written import HitAnswerer
+from bestbefore.addon.proxy.mitm.wire.written import AtSocket
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.tunnels.first_speaker import Expected
 from bestbefore.addon.rfc9111.message import Request
@@ -43,8 +43,11 @@ class Gateway(Protocol):
         Content of the answer is in memory, and at most `HIT_BYTES`.
         """
 
-    def answer_hits(self, client: Client, answer: HitAnswerer) -> None:
-        """Answer hits at the socket of a client, as `hit_protocol.install` does."""
+    def begin(self, request: Request, client: Client, started_s: float) -> Pending | None:
+        """Return the pending decision on a request for which `hit` has just returned None; None: `decide` decides."""
+
+    def answer_at_socket(self, client: Client, answers: AtSocket) -> None:
+        """Answer requests at the socket of a client, as `hit_protocol.install` does."""
 
     def decide(self, request: Request, client: Client, started_s: float | None = None) -> Answer | Pending:
         """Return the answer, if a copy in memory gives it at once; else the pending decision, for `answer`.
@@ -57,6 +60,9 @@ class Gateway(Protocol):
 
     def expected(self, host: str, port: int) -> Expected:
         """Return what is expected of a tunnel that opens."""
+
+    def is_behind(self, client: Client) -> bool:
+        """Whether much of what was sent to the client is not on its way yet, because it does not read."""
 
     async def drained(self, client: Client) -> None:
         """Wait until the client has read most of what was sent to it."""

@@ -20,7 +20,7 @@ from bestbefore.addon.proxy.mitm.stream.stream import CachingStream
 from bestbefore.addon.proxy.mitm.wire import internals, open_http2
 from bestbefore.addon.proxy.mitm.wire.hits import WireHits
 from bestbefore.addon.proxy.mitm.wire.tls_hits import TlsHits, tls_of
-from bestbefore.addon.proxy.mitm.wire.written import HitAnswerer, Written
+from bestbefore.addon.proxy.mitm.wire.written import AtSocket, HitAnswerer, Unanswered, Written
 
 Commands = layer.CommandGenerator[Any]
 
@@ -89,7 +89,7 @@ class CachingHttpLayer(HttpLayer):
             return
         self.connections[self.context.client] = StrictHttp1Server(context)
         if hits is not None and self._reads_the_socket():
-            self._gateway.answer_hits(self.context.client, self._hits_before_close)
+            self._gateway.answer_at_socket(self.context.client, AtSocket(self._hits_before_close, self._unanswered))
         elif hits is not None:
             is_ready = partial(internals.is_between_messages, self)
             self._answer_within_tls(is_ready, partial(hits.answer, may_close=False))
@@ -99,7 +99,7 @@ class CachingHttpLayer(HttpLayer):
         tls = tls_of(self.context.layers)
         if tls is not None:
             within = TlsHits(tls, tuple(self.context.layers), is_ready, answer)
-            self._gateway.answer_hits(self.context.client, within.answer)
+            self._gateway.answer_at_socket(self.context.client, AtSocket(within.answer, lambda: None))
 
     def _answer_stream(self, stream_id: int, headers: Sequence[tuple[bytes, bytes]]) -> Answer | None:
         """Answer a request over HTTP/2 if it is a hit, and the client can receive the response."""
@@ -115,7 +115,20 @@ class CachingHttpLayer(HttpLayer):
 
     def _hits_before_close(self, data: bytes) -> Written | None:
         """Answer the hits at the beginning of the data, up to one that closes the connection."""
-        return self._hits.answer(data, may_close=False) if self._hits and internals.is_between_messages(self) else None
+        if self._hits is None or not internals.is_between_messages(self):
+            return None
+        return self._hits.answer(data, may_close=False)
+
+    def _unanswered(self) -> Unanswered | None:
+        """Return the simple request that is no hit behind what was answered last; None if mitmproxy reads it."""
+        if self._hits is None or self._hits.unanswered is None or not internals.is_between_messages(self):
+            return None
+        (simple, started_s, size), self._hits.unanswered = self._hits.unanswered, None
+        pending = self._gateway.begin(simple.request, self.context.client, started_s)
+        if pending is None:
+            return None
+        self._hits.forget()
+        return Unanswered(pending, size)
 
     def _answer_hits(self, hits: WireHits, data: bytes) -> layer.CommandGenerator[bytes]:
         """Answer the hits at the beginning of the data; return the rest, which mitmproxy reads."""
@@ -185,6 +198,11 @@ class CachingHttpLayer(HttpLayer):
             return True
         await self.activity()
         return False
+
+    def has_pipelined(self) -> bool:
+        """Whether a request that the client has sent behind others waits to be read."""
+        parser = bounds.http1_parser(self.connections[self.context.client])
+        return parser is not None and bool(parser.buf)
 
     async def activity(self) -> None:
         """Wait for the next event on the client's connection."""

@@ -6,6 +6,8 @@ from typing import Any
 from mitmproxy import ctx
 from mitmproxy.connection import Client, Connection
 
+UNSENT_BYTES = 64 * 1024
+"""How much may have been written for a client that does not read before responses wait for it."""
 IDLE_S = 5.0
 """How long a connection must have been idle to be closed in favour of another."""
 
@@ -15,6 +17,12 @@ async def drained(client: Client) -> None:
     writer = _writer_to(client, client)
     if writer is not None:
         await writer.drain()
+
+
+def is_behind(client: Client) -> bool:
+    """Whether more than `UNSENT_BYTES` of what was written for a client are not on their way yet."""
+    transport = transport_of(client, client)
+    return transport is not None and transport.get_write_buffer_size() > UNSENT_BYTES
 
 
 def set_reading(connection: Connection, client: Client, *, on: bool) -> None:

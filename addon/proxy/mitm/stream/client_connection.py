@@ -12,6 +12,9 @@ class ClientConnection(Protocol):
     def has_room(self, stream_id: int) -> bool:
         """Whether the client can receive more of a response."""
 
+    def has_pipelined(self) -> bool:
+        """Whether a request that the client has sent behind others waits to be read."""
+
     async def activity(self) -> None:
         """Wait for the next event on the client's connection."""
 

@@ -1,41 +1,98 @@
-"""The protocol of a client's socket, which answers hits before mitmproxy reads the data."""
+"""The protocol of a client's socket, which answers simple requests before mitmproxy reads the data."""
 
 import asyncio
+from collections.abc import Callable
 
 from mitmproxy.connection import Client
 
+from bestbefore.addon.proxy.exchange.context import Pending
+from bestbefore.addon.proxy.mitm.gateway import Gateway
 from bestbefore.addon.proxy.mitm.wire.internals import ClientSocket, socket_of
-from bestbefore.addon.proxy.mitm.wire.written import HitAnswerer
+from bestbefore.addon.proxy.mitm.wire.socket_exchange import SocketExchange
+from bestbefore.addon.proxy.mitm.wire.written import AtSocket, Unanswered
+
+HELD_BYTES = 64 * 1024
+"""How much may have been read behind a request that is being answered; then no more is read."""
 
 
 class HitProtocol(asyncio.Protocol):
-    """Passes on all events of a socket but the data of requests that are answered at once.
+    """Passes on all events of a socket but the data of requests that are answered here.
 
     asyncio's reader, mitmproxy's tasks and its layers take longer than such an answer.
     """
 
-    def __init__(self, socket: ClientSocket, inner: asyncio.Protocol, answer: HitAnswerer) -> None:
-        """`inner`: the protocol that passes data to mitmproxy."""
+    def __init__(
+        self,
+        socket: ClientSocket,
+        inner: asyncio.Protocol,
+        answers: AtSocket,
+        exchange: Callable[[Pending], SocketExchange],
+    ) -> None:
+        """`inner`: the protocol that passes data to mitmproxy. `exchange` begins to answer a request."""
         self._socket = socket
         self.inner = inner
-        self._answer = answer
+        self._answers = answers
+        self._begin = exchange
+        self._exchange: SocketExchange | None = None
+        """Answers a request, while it does."""
+        self._task: asyncio.Task[bool] | None = None
+        self._held = b""
+        """What was read behind the request that is being answered."""
+        self._has_ended = False
+        """Whether the client has ended its data meanwhile."""
 
     def data_received(self, data: bytes) -> None:
-        """Answer the hits at the beginning of the data; pass on the rest."""
-        if self._socket.is_read and (written := self._answer(data)) is not None:
-            self._socket.write(written.response)
-            written.finish()
-            if written.end == len(data):
+        """Answer the requests at the beginning of the data; pass on the rest."""
+        if self._exchange is not None:
+            self._held += data
+            if len(self._held) > HELD_BYTES:
+                self._socket.transport.pause_reading()
+            return
+        if self._socket.is_read:
+            if (written := self._answers.hits(data)) is not None:
+                self._socket.write(written.response)
+                written.finish()
+                if written.end == len(data):
+                    return
+                data = data[written.end :]
+            if (unanswered := self._answers.unanswered()) is not None:
+                self._ask(unanswered, data)
                 return
-            data = data[written.end :]
         self.inner.data_received(data)
 
+    def _ask(self, unanswered: Unanswered, data: bytes) -> None:
+        """Answer the request at the beginning of the data, which needs the store or the origin."""
+        self._held = data[unanswered.size :]
+        self._exchange = self._begin(unanswered.pending)
+        self._task = asyncio.get_running_loop().create_task(self._exchange.run(unanswered.pending))
+        self._task.add_done_callback(self._answered)
+
+    def _answered(self, task: asyncio.Task[bool]) -> None:
+        """Go on with the data behind the request."""
+        self._exchange = self._task = None
+        held, self._held = self._held, b""
+        if task.cancelled() or task.exception() is not None or not task.result():
+            self._socket.transport.close()
+            return
+        if held:
+            self.data_received(held)
+        if len(self._held) <= HELD_BYTES and not self._socket.transport.is_closing():
+            self._socket.transport.resume_reading()
+        if self._has_ended:
+            self._has_ended = False
+            self.inner.eof_received()
+
     def eof_received(self) -> bool | None:
-        """Pass it on."""
-        return self.inner.eof_received()
+        """Pass it on, when the request that is being answered is over."""
+        if self._exchange is None:
+            return self.inner.eof_received()
+        self._exchange.is_gone = self._has_ended = True
+        return True
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Pass it on."""
+        if self._exchange is not None:
+            self._exchange.is_gone = True
         self.inner.connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -47,11 +104,18 @@ class HitProtocol(asyncio.Protocol):
         self.inner.resume_writing()
 
 
-def install(client: Client, answer: HitAnswerer) -> None:
-    """Answer hits at the socket of a client, if it has one of asyncio's. The last answerer counts: a tunnel's own."""
+def install(gateway: Gateway, client: Client, answers: AtSocket) -> None:
+    """Answer requests at the socket of a client, if it has one of asyncio's.
+
+    The last answers count: those of a tunnel.
+    """
     socket = socket_of(client)
     if socket is not None:
         current = socket.transport.get_protocol()
         assert isinstance(current, asyncio.Protocol)
         inner = current.inner if isinstance(current, HitProtocol) else current
-        socket.transport.set_protocol(HitProtocol(socket, inner, answer))
+
+        def exchange(pending: Pending) -> SocketExchange:
+            return SocketExchange(gateway, client, socket, pending.context.request.method)
+
+        socket.transport.set_protocol(HitProtocol(socket, inner, answers, exchange))

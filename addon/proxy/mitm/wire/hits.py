@@ -11,7 +11,7 @@ from bestbefore.addon.proxy.mitm.gateway import Gateway
 from bestbefore.addon.proxy.mitm.wire.kept import KeptAnswers
 from bestbefore.addon.proxy.mitm.wire.response_bytes import response_bytes
 from bestbefore.addon.proxy.mitm.wire.simple_http2 import http2_request
-from bestbefore.addon.proxy.mitm.wire.simple_request import FixedServer, SimpleRequestReader
+from bestbefore.addon.proxy.mitm.wire.simple_request import FixedServer, SimpleRequest, SimpleRequestReader
 from bestbefore.addon.proxy.mitm.wire.written import Written
 
 AT_ONCE_BYTES = 256 * 1024
@@ -28,12 +28,15 @@ class WireHits:
         self._server: FixedServer | None = None
         self._reader = SimpleRequestReader(None)
         self._kept = KeptAnswers[bytes, Written]()
+        self.unanswered: tuple[SimpleRequest, float, int] | None = None
+        """The simple request behind those that `answer` has answered, when it was read, and its size, bytes."""
 
     def answer(self, data: bytes, *, may_close: bool = True) -> Written | None:
         """Answer the requests at the beginning of the data; None if the first takes mitmproxy's way.
 
         `may_close`: whether requests are answered that close the connection.
         """
+        self.unanswered = None
         if (kept := self._kept.get(data)) is not None:
             return kept[1]
         server = self._fixed_server()
@@ -48,6 +51,7 @@ class WireHits:
                 break
             answer = self._gateway.hit(simple.request, client, started_s)
             if answer is None:
+                self.unanswered = simple, started_s, simple.end - end
                 break
             part = response_bytes(answer, simple.request.method)
             parts.append(part)

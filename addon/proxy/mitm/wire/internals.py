@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,6 +79,11 @@ class ClientSocket:
         reader: Any = self._reader
         is_waiting = reader._waiter is not None and not reader._buffer  # noqa: SLF001 - there is no public way
         return is_waiting and not self.transport.get_write_buffer_size()
+
+    def busy(self) -> AbstractContextManager[None]:
+        """Return a context in which the connection does not count as idle."""
+        context: AbstractContextManager[None] = self._handler.timeout_watchdog.disarm()
+        return context
 
     def write(self, data: bytes) -> None:
         """Write data, as mitmproxy does; the connection has not been idle then."""

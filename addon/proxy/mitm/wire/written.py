@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from bestbefore.addon.proxy.exchange.context import Pending
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -19,4 +21,22 @@ class Written:
 
 
 type HitAnswerer = Callable[[bytes], Written | None]
-"""Answers the requests at the beginning of data; None if the first is not answered so."""
+"""Answers the hits at the beginning of data; None if the first request there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A simple request that is no hit."""
+
+    pending: Pending
+    size: int
+    """How long it is, bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtSocket:
+    """How the requests at the socket of a client are answered."""
+
+    hits: HitAnswerer
+    unanswered: Callable[[], Unanswered | None]
+    """Returns the request behind what was answered last; None if it is not simple, and mitmproxy reads it."""

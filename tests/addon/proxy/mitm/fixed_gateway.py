@@ -27,7 +27,10 @@ class FixedGateway:
         """Nothing is in memory."""
         return None
 
-    def answer_hits(self, *_: Any) -> None:
+    def begin(self, *_: Any) -> None:
+        """All requests pass through the layers."""
+
+    def answer_at_socket(self, *_: Any) -> None:
         """Its clients have no sockets."""
 
     def decide(self, request: Any, _client: Any, _started_s: float | None = None) -> Any:
@@ -36,6 +39,9 @@ class FixedGateway:
 
     def expected(self, _host: str, _port: int) -> Expected:
         return Expected(None)
+
+    def is_behind(self, _: Any) -> bool:
+        return False
 
     async def drained(self, _: Any) -> None:
         """It takes everything."""

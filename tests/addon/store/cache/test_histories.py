@@ -71,6 +71,16 @@ def seen_at(now_s, url, body, counted, listed, label):
     return Observation(url, now_s, "", Fingerprint(body=body), counted, cache_group=label, **lists)
 
 
+async def looked_up(store):
+    """As before contacts, which may not follow."""
+    for url in URLS:
+        await store.look_up(url, copies=False)
+
+
+async def regrouped(store):
+    store.regroup()
+
+
 async def live(steps):
     clock = ManualClock(1e6)
     backend = SharedBackend(clock, max_bytes=10**6)
@@ -86,13 +96,9 @@ async def live(steps):
         match step:
             case "flush 0" | "flush 1":
                 await stores[int(step[-1])]._write_behind._write_round()
-            case "look":  # as before a contact, which may not follow
+            case "look" | "regroup":
                 for store in stores:
-                    for url in URLS:
-                        await store.look_up(url, copies=False)
-            case "regroup":
-                for store in stores:
-                    store.regroup()
+                    await (looked_up(store) if step == "look" else regrouped(store))
             case "back":  # and not to before a moment up to which something is forgotten
                 clock.set(max(clock.now() - 7200, forgotten_s + 1))
             case "forget":

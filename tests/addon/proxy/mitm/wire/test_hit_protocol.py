@@ -9,7 +9,8 @@ import pytest
 
 from bestbefore.addon.proxy.mitm.wire.hit_protocol import HitProtocol
 from bestbefore.addon.proxy.mitm.wire.internals import ClientSocket
-from bestbefore.addon.proxy.mitm.wire.written import Written
+from bestbefore.addon.proxy.mitm.wire.socket_exchange import SocketExchange
+from bestbefore.addon.proxy.mitm.wire.written import AtSocket, Written
 
 
 class Server:
@@ -41,7 +42,8 @@ class Server:
         handler = SimpleNamespace(timeout_watchdog=SimpleNamespace(register_activity=self.active))
         inner = transport.get_protocol()
         assert isinstance(inner, asyncio.Protocol)
-        transport.set_protocol(HitProtocol(ClientSocket(transport, reader, handler), inner, self.answer))
+        answers = AtSocket(self.answer, lambda: None)
+        transport.set_protocol(HitProtocol(ClientSocket(transport, reader, handler), inner, answers, SocketExchange))
         while data := await reader.read(100):
             self.read.append(data)
             self.began.set()

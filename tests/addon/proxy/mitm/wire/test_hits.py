@@ -1,6 +1,7 @@
 """What is answered at the bytes of one connection, with a gateway that has some paths in memory."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import h2.config
@@ -14,6 +15,7 @@ from mitmproxy.proxy.layers.http import HTTPMode
 
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
+from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
 from bestbefore.addon.proxy.mitm.wire.hits import AT_ONCE_BYTES
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 from tests.addon.proxy.mitm.fixed_gateway import FixedGateway
@@ -45,10 +47,16 @@ def received(context: Context, gateway: Memory, *pieces: bytes) -> Sequence[comm
     """The commands for data, with their place among the gateway's events."""
     layer = CachingHttpLayer(context, HTTPMode.regular, gateway)
     found = list(layer.handle_event(events.Start()))
-    for data in pieces:
-        for command in layer.handle_event(events.DataReceived(layer.context.client, data)):
-            found.append(command)
-            gateway.events.append(type(command).__name__)
+    coming = [events.DataReceived(layer.context.client, data) for data in pieces]
+    while coming:
+        for command in layer.handle_event(coming.pop(0)):
+            if isinstance(command, BestbeforeWait):  # for the client to read, which it has
+                with suppress(StopIteration):
+                    command.work.run().send(None)
+                coming.insert(0, events.HookCompleted(command))
+            else:
+                found.append(command)
+                gateway.events.append(type(command).__name__)
     return found
 
 
