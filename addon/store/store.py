@@ -300,12 +300,12 @@ class Store:
         await backend.tally(counts)
 
     async def top(self, n: int) -> list[tuple[str, int]]:
-        """Return the most requested objects, with their counts."""
+        """Return the most requested objects, with their counts, in descending order of counts and then of URLs."""
         async with self._write_behind.writing:  # else what is pending may be in what is read, too
             counts = Counter(self._requests.counts)
             for url, count in await self._link.read(lambda backend: backend.top(n + len(counts))) or ():
                 counts[url] += count
-        return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:n]
+        return sorted(counts.items(), key=lambda pair: (pair[1], pair[0]), reverse=True)[:n]
 
     # Commands
 

@@ -267,7 +267,7 @@ class Backend(Protocol):
         """Add to the sums of groups by period."""
 
     async def top(self, n: int) -> list[tuple[str, int]]:
-        """Return the most requested objects, with their counts."""
+        """Return the most requested objects, with their counts, in descending order of counts and then of URLs."""
 
     def requested(self) -> AsyncIterator[list[str]]:
         """Yield the URLs with counted requests, in parts, in no order."""

@@ -128,7 +128,7 @@ class RedisCounts:
         found = await self._connection.ask_all([("ZREVRANGE", name, 0, n - 1, "WITHSCORES") for name in names])
         counted = [(text_of(url), count_of(score)) for part in found for url, score in pairs(part)]
         known = [(url, count) for url, count in counted if url is not None]
-        return sorted(known, key=lambda pair: (-pair[1], pair[0]))[:n]
+        return sorted(known, key=lambda pair: (pair[1], pair[0]), reverse=True)[:n]
 
     async def requested(self) -> AsyncIterator[list[str]]:
         for domain in await self._all_domains():

@@ -283,7 +283,7 @@ class MemoryBackend:
                 kept[period] = [a + b for a, b in zip(before, amounts, strict=True)]
 
     async def top(self, n: int) -> list[tuple[str, int]]:
-        return sorted(self._requests.items(), key=lambda pair: (-pair[1], pair[0]))[:n]
+        return sorted(self._requests.items(), key=lambda pair: (pair[1], pair[0]), reverse=True)[:n]
 
     async def requested(self) -> AsyncIterator[list[str]]:
         yield list(self._requests)

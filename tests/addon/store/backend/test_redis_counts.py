@@ -52,9 +52,10 @@ async def test_what_is_no_name_or_count_is_left_out(counts, valkey):
         assert [part async for part in counts.requested()] == [["http://example.com/", "http://b/"]]
 
 
-async def test_of_objects_that_are_requested_as_often_the_first_by_name_come_first(counts):
+async def test_of_objects_that_are_requested_as_often_the_last_by_name_come_first_however_many_are_asked_for(counts):
     await counts.tally({"http://b.example.com/": 2, "http://a.example.com/": 2, "http://c.example.org/": 3})
     assert await counts.top(3) == [
-        ("http://c.example.org/", 3), ("http://a.example.com/", 2), ("http://b.example.com/", 2)
+        ("http://c.example.org/", 3), ("http://b.example.com/", 2), ("http://a.example.com/", 2)
     ]  # fmt: skip
+    assert await counts.top(2) == [("http://c.example.org/", 3), ("http://b.example.com/", 2)]
     assert await counts.top(1) == [("http://c.example.org/", 3)]
