@@ -48,7 +48,8 @@ TESTED_BY = {
     "tests/live/test_signals.py": "addon/websub/subscriber",
     "tests/live/test_dashboard.py": (
         "addon/dashboard/access addon/dashboard/application addon/dashboard/companion addon/dashboard/live"
-        " addon/dashboard/pages/overview addon/dashboard/pages/page addon/dashboard/recent"
+        " addon/dashboard/pages/domains addon/dashboard/pages/objects addon/dashboard/pages/overview"
+        " addon/dashboard/pages/page addon/dashboard/pages/requests addon/dashboard/recent"
     ),
     "tests/live/test_proxy.py": "addon/commands/proxy addon/entry/bestbefore_addon",
     "tests/live/test_workers.py": (

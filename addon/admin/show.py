@@ -37,7 +37,7 @@ UNKNOWN_FACTOR = 50.0
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
-_VERDICTS = {
+VERDICTS = {
     Action.FRESH: "fresh",
     Action.STALE: "stale, and served so",
     Action.STALE_WHILE_REVALIDATE: "stale, served while it is validated",
@@ -132,7 +132,7 @@ def _observed_lines(observed: Observed, now_s: float) -> Iterator[str]:
     for update in observed.last_updates:
         yield f"    {_moment(update)}"
     if observed.rate is not None:
-        yield f"  rate        {_rate(observed.rate)}"
+        yield f"  rate        {rate_text(observed.rate)}"
     if any(observed.rates_by_hour) and observed.last_contact_s - observed.since_s < PATTERN_NEEDS_S:
         yield f"  by the hour of the day: too early to tell, after {span(observed.last_contact_s - observed.since_s)}"
     elif any(observed.rates_by_hour):
@@ -141,7 +141,7 @@ def _observed_lines(observed: Observed, now_s: float) -> Iterator[str]:
             yield f"  {line}"
 
 
-def _rate(rate: RateReport) -> str:
+def rate_text(rate: RateReport) -> str:
     """Format the rate as the mean time between two updates, which is comparable with lifetimes."""
     shortest = span(HOUR_S / rate.high_per_hour) if rate.high_per_hour else "0s"
     longest = span(HOUR_S / rate.low_per_hour) if rate.low_per_hour else "forever"
@@ -224,11 +224,11 @@ def _variant_lines(number: int, variant: VariantReport, report: ObjectReport) ->
     yield f"    validators  {_validators(variant)}"
     if variant.demand is not None:
         yield f"    requested   {_requested(variant.demand)}"
-    yield f"    now         {_VERDICTS[variant.action]}: {_expires(variant.expires, now_s)}"
+    yield f"    now         {VERDICTS[variant.action]}: {expires_text(variant.expires, now_s)}"
     ruling = variant.under[report.obey]
     differing = {obey: expires for obey, expires in variant.under.items() if expires != ruling}
     for obey, expires in differing.items():
-        yield f"    {f'if {obey}':<11} {_expires(expires, now_s)}"
+        yield f"    {f'if {obey}':<11} {expires_text(expires, now_s)}"
     if not differing:
         yield f"    obey        {', '.join(obey for obey in variant.under if obey != report.obey)}: the same"
 
@@ -248,7 +248,8 @@ def _validators(variant: VariantReport | PartsReport) -> str:
     return plain_text(", ".join(known)) or "none"
 
 
-def _expires(expires: Expires, now_s: float) -> str:
+def expires_text(expires: Expires, now_s: float) -> str:
+    """Return when a copy expires, and why then."""
     if expires.expiry_s is None:
         when = "at each request"
     elif expires.expiry_s >= FAR_S:

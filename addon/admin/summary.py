@@ -38,6 +38,8 @@ class RequestCounts:
 
     requests: int = 0
     hits: int = 0
+    contacts: int = 0
+    """Requests for which an origin was contacted, those in the background included."""
     validations: int = 0
     unnecessary: int = 0
     """Validations that found the object unchanged."""
@@ -53,6 +55,8 @@ class RequestCounts:
     def add(self, answered: Answered) -> None:
         self.requests += not answered.background
         self.hits += answered.outcome is Outcome.HIT and not answered.background
+        if answered.contact:
+            self.contacts += 1
         self.validations += answered.validation
         self.unnecessary += answered.unnecessary
         self.updates += answered.update
@@ -65,6 +69,7 @@ class RequestCounts:
     def __iadd__(self, other: Self) -> Self:
         self.requests += other.requests
         self.hits += other.hits
+        self.contacts += other.contacts
         self.validations += other.validations
         self.unnecessary += other.unnecessary
         self.updates += other.updates

@@ -11,7 +11,7 @@ from aiohttp import web
 from bestbefore.addon.dashboard import static
 from bestbefore.addon.dashboard.access import DashboardAccess, is_here
 from bestbefore.addon.dashboard.live import Live
-from bestbefore.addon.dashboard.pages import overview
+from bestbefore.addon.dashboard.pages import domains, objects, overview, requests
 from bestbefore.addon.dashboard.pages.page import Asked, PageMissingError, PageView
 from bestbefore.addon.dashboard.recent import RecentRequests
 from bestbefore.addon.dashboard.rendering import render
@@ -49,7 +49,12 @@ class NavigationEntry:
     read: Callable[[Asked], Awaitable[PageView]]
 
 
-PAGES = (NavigationEntry("/", "Overview", overview.read),)
+PAGES = (
+    NavigationEntry("/", "Overview", overview.read),
+    NavigationEntry("/requests", "Requests", requests.read),
+    NavigationEntry("/domains", "Domains", domains.read),
+    NavigationEntry("/objects", "Objects", objects.read),
+)
 
 
 class Dashboard:

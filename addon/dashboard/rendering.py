@@ -9,6 +9,8 @@ from bestbefore.addon.admin.sanitize import plain_text, plain_word
 from bestbefore.addon.admin.units import size, span, utc
 from bestbefore.addon.dashboard import templates
 
+URL_SHOWN = 160
+
 
 @cache
 def environment() -> Environment:
@@ -20,7 +22,7 @@ def environment() -> Environment:
     )
     made.filters |= {
         "count": count, "duration": span, "ratio": ratio, "share": share, "size": size, "text": plain_text, "utc": utc,
-        "word": plain_word,
+        "url": shown_url, "word": plain_word,
     }  # fmt: skip
     return made
 
@@ -48,6 +50,12 @@ def share(part: float | None) -> str:
     if part is None:
         return "–"
     return f"{100 * part:.3g} %"
+
+
+def shown_url(url: str) -> str:
+    """Return a URL for a cell of a table, in printable ASCII and cut to `URL_SHOWN` characters."""
+    shown = plain_word(url[: URL_SHOWN + 1])
+    return shown if len(shown) <= URL_SHOWN else shown[: URL_SHOWN - 3] + "..."
 
 
 def ratio(part: float, whole: float) -> str:

@@ -49,20 +49,24 @@ class ObjectReports:
 
     async def most_requested(self, most: int, start: int = 0) -> list[ListedObject]:
         """Return so many of the most requested objects, from a place in their order on."""
-        listed = []
-        for url, requests in (await self._store.top(start + most))[start:]:
-            target = Target.parse(url)
-            rule = self._rule(target)
-            record, copies = await self._store.record(url), await self._copies(url, rule)
-            if record is None and not copies and target.host == HOST:
-                continue  # the proxy's own page, which `bestbefore run` asks for each time
-            listed.append(listed_object(url, requests, record, copies, rule, self.now_s))
-        return listed
+        top = (await self._store.top(start + most))[start:]
+        found = await asyncio.gather(*(self._listed(url, requests) for url, requests in top))
+        return [one for one in found if one is not None]
+
+    async def _listed(self, url: str, requests: int) -> ListedObject | None:
+        """Return the entry of an object; None for the proxy's own page, for which `bestbefore run` asks each time."""
+        target = Target.parse(url)
+        rule, record = self._rule(target), await self._store.record(url)
+        copies = await self._copies(url, rule, record)
+        if record is None and not copies and target.host == HOST:
+            return None
+        return listed_object(url, requests, record, copies, rule, self.now_s)
 
     async def object(self, target: Target) -> ObjectReport:
         """Return the report on an object. Raises UnknownObjectError."""
         rule, url = self._rule(target), target.url
-        record, copies = await self._store.record(url), await self._copies(url, rule)
+        record = await self._store.record(url)
+        copies = await self._copies(url, rule, record)
         parts = (await self._store.copies(url, partition_of(""))).copies
         if record is None and not copies and not parts and url not in await self._store.planning.troubles():
             raise UnknownObjectError(await self._unknown(target))
@@ -109,10 +113,9 @@ class ObjectReports:
     def _rule(self, target: Target) -> DomainRule:
         return self._rules.rule_for(target.host, target.path)
 
-    async def _copies(self, url: str, rule: DomainRule) -> list[Copy]:
+    async def _copies(self, url: str, rule: DomainRule, record: Record | None) -> list[Copy]:
         """Return the copies with the verdicts of the current rule."""
         copies = (await self._store.copies(url)).copies
-        record = await self._store.record(url)
         return [
             copy if copy.rule == rule.key else await self._evaluator.evaluated(copy, record, rule)
             for copy in copies

@@ -410,9 +410,9 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 StartOrigin = Callable[..., Origin]
 
 
-@pytest.fixture
-def start_origin() -> Iterator[StartOrigin]:
-    """Starts origins on ports of their own; all are closed at the end of the test."""
+@contextmanager
+def _origins() -> Iterator[StartOrigin]:
+    """Starts origins on ports of their own; all are closed at the end."""
     origins: list[Origin] = []
 
     def start(updates: Mapping[str, Sequence[float]], leaf_file: Path | None = None) -> Origin:
@@ -462,6 +462,20 @@ def start_origin() -> Iterator[StartOrigin]:
     yield start
     for origin in origins:
         origin.stop()
+
+
+@pytest.fixture
+def start_origin() -> Iterator[StartOrigin]:
+    """Starts origins; all are closed at the end of the test."""
+    with _origins() as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def start_module_origin() -> Iterator[StartOrigin]:
+    """Starts origins that all tests of a file share."""
+    with _origins() as start:
+        yield start
 
 
 class Server(ThreadingHTTPServer):

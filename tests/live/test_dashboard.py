@@ -1,10 +1,12 @@
 """The dashboard of a running proxy, as a browser, a program and a page of another origin ask for it."""
 
 import base64
+import json
 import re
 from collections.abc import Callable, Mapping
 from http.client import HTTPConnection
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import pytest
 
@@ -12,7 +14,7 @@ pytestmark = pytest.mark.live
 
 PATIENCE_S = 90.0
 HOSTILE = "/%22%3E%3Cscript%3Ealert(1)%3C/script%3E?q=<img/src=x>&'\"{{7*7}}"
-PAGES = ("/",)
+PAGES = ("/", "/requests", "/domains", "/objects")
 CROSS_SITE = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}
 CLICKED = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
 FRAMED = {**CLICKED, "Sec-Fetch-Dest": "iframe"}
@@ -25,6 +27,8 @@ class Shown(NamedTuple):
     text: str
 
 
+UPDATES = {"/page": [1_000_000_000.0], HOSTILE: [1_000_000_000.0], **{f"/{n}": [1e9] for n in range(60)}}
+
 type Show = Callable[..., Shown]
 
 
@@ -35,6 +39,17 @@ def proxy(start_module_proxy: Any, tmp_path_factory: pytest.TempPathFactory) -> 
     config = folder / "bestbefore.toml"
     config.write_text('[proxy]\nadmin_credentials = "users"\n')
     return start_module_proxy("--config", str(config))
+
+
+@pytest.fixture(scope="module")
+def origin(proxy: Any, start_module_origin: Any) -> Any:
+    """An origin of which the proxy has stored all, `/page` and the hostile URL twice."""
+    started = start_module_origin(UPDATES)
+    started.extra = {"Cache-Control": "max-age=600"}
+    for path in (*UPDATES, "/page", HOSTILE):
+        assert proxy.get(started.url + path).status == 200
+    proxy.has_written()
+    return started
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +73,9 @@ def password(text: str) -> Mapping[str, str]:
     return {**PASSED_ON, "Authorization": "Basic " + base64.b64encode(text.encode()).decode()}
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_a_page_is_whole_without_script_and_can_hold_none_of_others(show: Show, path: str) -> None:
-    status, fields, text = show(path)
+@pytest.mark.parametrize("path", [*PAGES, "/objects?url=ORIGIN/page"])
+def test_a_page_is_whole_without_script_and_can_hold_none_of_others(show: Show, origin: Any, path: str) -> None:
+    status, fields, text = show(path.replace("ORIGIN", quote(origin.url)))
     assert status == 200, text
     policy = dict(part.strip().split(" ", 1) for part in fields["content-security-policy"].split(";"))
     assert policy["default-src"] == policy["frame-ancestors"] == "'none'"
@@ -93,3 +108,63 @@ def test_another_machine_needs_the_password_and_may_not_try_for_long(show: Show)
     assert show("/", password("ann:open sesame")).status == 429
     assert show("/").status == 200, "this machine needs none"
     assert show("/metrics", PASSED_ON).status == 200, "metrics hold nothing personal"
+
+
+def test_what_comes_from_the_web_is_shown_and_never_markup(show: Show, proxy: Any, origin: Any) -> None:
+    show("/requests")  # begins to keep requests
+    url = origin.url + HOSTILE
+    assert proxy.get(url).is_hit
+    for path in ("/requests", "/objects", f"/objects?url={quote(url)}", f"/requests?text={quote('<b>&' + chr(34))}"):
+        text = show(path).text
+        assert re.findall(r"<(?:script|img|b)\b[^>]*>", text) == ['<script src="/static/dashboard.js" defer>']
+        assert "{{7*7}}" in text or "&lt;b&gt;&amp;&#34;" in text
+    missing = show(f"/objects?url={quote('http://<script>/')}")
+    assert missing.status == 404
+    assert missing.text.count("<script") == 1
+
+
+def test_requests_are_shown_as_they_come_and_filtered(show: Show, proxy: Any, origin: Any) -> None:
+    show("/requests")
+    proxy.get(origin.url + "/page")
+    proxy.get(origin.url + "/absent")
+    assert "/page</a>" in show("/requests?outcome=hit&text=/page&domain=127.0.0.1").text
+    missed = show("/requests?outcome=miss&text=/absent").text
+    assert "1 of 1 that match" in missed
+    assert "/page</a>" not in missed
+
+
+def test_a_live_page_sends_what_has_changed(show: Show, proxy: Any, origin: Any) -> None:
+    port = int(re.search(r"dashboard +http://127\.0\.0\.1:(\d+)/", proxy.greeting)[1])  # type: ignore[index]
+    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    connection.request("GET", "/live?page=/requests&text=/absent")
+    answer = connection.getresponse()
+    assert answer.getheader("Content-Type") == "text/event-stream"
+    first = answer.readline()
+    assert first.startswith(b"data: ")
+    proxy.get(origin.url + "/absent")
+    while not (line := answer.readline()).startswith(b"data: "):
+        pass
+    assert "/absent</a>" in json.loads(line[6:])
+    answer.close()
+    connection.close()
+
+
+def test_objects_are_paged(show: Show, origin: Any) -> None:
+    first, second = show("/objects"), show("/objects?start=50")
+    urls = [set(re.findall(r'href="/objects\?url=([^"]+)"', page.text)) for page in (first, second)]
+    assert len(urls[0]) == 50
+    assert len(urls[1]) >= 10
+    assert not urls[0] & urls[1]
+    assert 'href="/objects?start=50"' in first.text
+    assert 'href="/objects?start=0"' in second.text
+    assert show("/objects?start=nonsense").text.count("<tr>") == first.text.count("<tr>")
+
+
+def test_an_object_is_explained(show: Show, origin: Any) -> None:
+    text = show(f"/objects?url={quote(origin.url + '/page')}").text
+    assert "fresh: expires" in text
+    assert text.count("<svg") >= 1
+    assert "<pre" in text
+    domains = show("/domains?sort=contacts").text
+    assert 'aria-sort="descending"' in domains
+    assert "127.0.0.1" in domains
