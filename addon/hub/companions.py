@@ -22,7 +22,10 @@ class Companions(Companion):
 
     @property
     def counts_demand(self) -> bool:
-        return any(one.counts_demand for one in self._companions)
+        for one in self._companions:  # noqa: SIM110 - asked for each request; `any` takes three times as long
+            if one.counts_demand:
+                return True
+        return False
 
     async def start(self) -> None:
         for one in self._companions:

@@ -25,6 +25,7 @@ from bestbefore.addon.proxy.mitm.forwarded import upgrade_protocols
 from bestbefore.addon.proxy.mitm.gateway import HIT_BYTES
 from bestbefore.addon.proxy.mitm.translate import fields_of
 from bestbefore.addon.proxy.mitm.wire import hit_protocol
+from bestbefore.addon.proxy.mitm.wire.kept import KeptRoom
 from bestbefore.addon.proxy.mitm.wire.written import AtSocket
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.pages import pages
@@ -51,6 +52,7 @@ class LiveGateway:
     """Returns the settings in force."""
     _: KW_ONLY
     uses_hooks: bool
+    kept: KeptRoom = field(default_factory=KeptRoom)
     _undecided: Pending | None = field(init=False, default=None)
     """The decision on the last request for which `hit` returned None."""
 

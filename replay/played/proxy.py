@@ -21,6 +21,7 @@ from bestbefore.addon.proxy.limits import DEFAULT_LIMITS, TimeLimits
 from bestbefore.addon.proxy.mitm import bounds
 from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
+from bestbefore.addon.proxy.mitm.wire.kept import KeptRoom
 from bestbefore.addon.proxy.mitm.wire.written import AtSocket
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.tunnels.first_speaker import Expected
@@ -58,6 +59,7 @@ class ReplayGateway:
 
     def __init__(self, exchanges: Exchanges, clock: Clock) -> None:
         self.partition = ""
+        self.kept = KeptRoom()
         self._exchanges = exchanges
         self._clock = clock
 

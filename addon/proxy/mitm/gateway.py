@@ -9,6 +9,7 @@ from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.context import Pending
 from bestbefore.addon.proxy.exchange.interim import Interim
 from bestbefore.addon.proxy.limits import TimeLimits
+from bestbefore.addon.proxy.mitm.wire.kept import KeptRoom
 from bestbefore.addon.proxy.mitm.wire.written import AtSocket
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.tunnels.first_speaker import Expected
@@ -21,6 +22,8 @@ HIT_BYTES = 64 * 1024
 class Gateway(Protocol):
     """The interface of the gateway, which answers requests."""
 
+    kept: KeptRoom
+    """The room for answers that may be repeated."""
     uses_hooks: bool
     """Whether mitmproxy has other addons, so that each exchange must pass through their hooks as a flow."""
 

@@ -19,6 +19,7 @@ from mitmproxy.proxy.layers.http import Http2Server
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.mitm.translate import pairs_of
 from bestbefore.addon.proxy.mitm.wire.http2_hits import Http2Hits
+from bestbefore.addon.proxy.mitm.wire.kept import KeptRoom
 from bestbefore.addon.proxy.mitm.wire.open_http2 import BufferedH2Connection, OpenHttp2, normalize_h1_headers
 from bestbefore.addon.proxy.mitm.wire.written import Written
 
@@ -50,13 +51,13 @@ class TokenBucket:
 class CountingConnection(BufferedH2Connection):
     """mitmproxy's HTTP/2 connection with limits on the rates of resets and of empty frames."""
 
-    def __init__(self, config: Any, now: Callable[[], float]) -> None:
+    def __init__(self, config: Any, now: Callable[[], float], room: KeptRoom) -> None:
         super().__init__(config)
         self._now = now
         self._resets = TokenBucket(RESETS, RESETS_PER_S)
         self._idle_frames = TokenBucket(IDLE_FRAMES, IDLE_FRAMES_PER_S)
         self.is_flooded = False
-        self.hits = Http2Hits(OpenHttp2(self))
+        self.hits = Http2Hits(OpenHttp2(self), room)
 
     def _receive_frame(self, frame: frames.Frame) -> list[Any]:
         if isinstance(frame, frames.RstStreamFrame):
@@ -89,13 +90,13 @@ def _is_empty(frame: frames.Frame) -> bool:
 class CalmHttp2Server(Http2Server):
     """mitmproxy's server side of an HTTP/2 connection, which closes a connection that is flooded."""
 
-    def __init__(self, context: Context, now: Callable[[], float], answer: StreamAnswerer) -> None:
+    def __init__(self, context: Context, now: Callable[[], float], room: KeptRoom, answer: StreamAnswerer) -> None:
         """`answer` gets the number of a stream and the fields of its request, which has no content.
 
         It returns an answer that is to be sent at once, or None.
         """
         super().__init__(context)
-        self.h2_conn = self._counting = CountingConnection(self.h2_conf, now)
+        self.h2_conn = self._counting = CountingConnection(self.h2_conf, now, room)
         self._answer = answer
 
     def handle_h2_event(self, event: h2.events.Event) -> layer.CommandGenerator[bool]:

@@ -82,7 +82,7 @@ class CachingHttpLayer(HttpLayer):
     def _start(self) -> None:
         context, hits = self.context.fork(), self._hits
         if self.context.client.alpn == b"h2":
-            http2 = CalmHttp2Server(context, self._gateway.now, self._answer_stream)
+            http2 = CalmHttp2Server(context, self._gateway.now, self._gateway.kept, self._answer_stream)
             self.connections[self.context.client] = http2
             if hits is not None and open_http2.is_known():
                 self._answer_within_tls(partial(internals.is_between_frames, self), http2.hits)

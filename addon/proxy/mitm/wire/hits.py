@@ -27,7 +27,7 @@ class WireHits:
         self._mode = mode
         self._server: FixedServer | None = None
         self._reader = SimpleRequestReader(None)
-        self._kept = KeptAnswers[bytes, Written]()
+        self._kept = KeptAnswers[bytes, Written](gateway.kept)
         self.unanswered: tuple[SimpleRequest, float, int] | None = None
         """The simple request behind those that `answer` has answered, when it was read, and its size, bytes."""
 

@@ -14,7 +14,7 @@ from hpack import Encoder
 from hpack.struct import NeverIndexedHeaderTuple
 
 from bestbefore.addon.proxy.exchange.answer import Repeatable
-from bestbefore.addon.proxy.mitm.wire.kept import KeptAnswers
+from bestbefore.addon.proxy.mitm.wire.kept import KeptAnswers, KeptRoom
 from bestbefore.addon.proxy.mitm.wire.open_http2 import OpenHttp2
 from bestbefore.addon.proxy.mitm.wire.written import Written
 
@@ -43,9 +43,9 @@ class _Response:
 class Http2Hits:
     """Answers requests at the beginning of a connection's data that were answered before, by their blocks."""
 
-    def __init__(self, connection: OpenHttp2) -> None:
+    def __init__(self, connection: OpenHttp2, room: KeptRoom) -> None:
         self._connection = connection
-        self._kept = KeptAnswers[bytes, _Response]()
+        self._kept = KeptAnswers[bytes, _Response](room)
         self._blocks: dict[int, bytes] = {}
         """The blocks that may be kept, by the streams which h2 has read and which are not answered yet."""
 

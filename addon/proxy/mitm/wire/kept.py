@@ -1,9 +1,35 @@
-"""The answers to the last requests on one connection, for the same requests again."""
+"""The answers to the last requests on each connection, for the same requests again."""
+
+from typing import Any
 
 from bestbefore.addon.proxy.exchange.answer import Repeatable
 
 KEPT_BYTES = 64 * 1024
-"""How many bytes are kept for one connection."""
+"""How much is kept for one connection."""
+ROOM_BYTES = 16 * 1024 * 1024
+"""How much is kept for all connections of a process."""
+ENTRY_BYTES = 2048
+"""The approximate size of an answer besides what is sent."""
+
+
+class KeptRoom:
+    """The room for the answers of all connections. Those that have kept nothing for longest give way."""
+
+    def __init__(self, most: int = ROOM_BYTES) -> None:
+        self._most = most
+        self._used: dict[KeptAnswers[Any, Any], int] = {}
+        self.used_bytes = 0
+
+    def take(self, size: int, by: "KeptAnswers[Any, Any]") -> None:
+        """Note that so much more, of at most `KEPT_BYTES` in all, is kept for a connection."""
+        self._used[by] = self._used.pop(by, 0) + size
+        self.used_bytes += size
+        while self.used_bytes > self._most and len(self._used) > 1:
+            next(iter(self._used)).forget()
+
+    def release(self, by: "KeptAnswers[Any, Any]") -> None:
+        """Note that nothing is kept for a connection any more."""
+        self.used_bytes -= self._used.pop(by, 0)
 
 
 class KeptAnswers[K, V]:
@@ -12,7 +38,8 @@ class KeptAnswers[K, V]:
     Only for requests between which the client has sent nothing else: the owner calls `forget` when it has.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, room: KeptRoom) -> None:
+        self._room = room
         self._kept: dict[K, tuple[Repeatable, V]] = {}
         self._bytes = 0
 
@@ -22,15 +49,17 @@ class KeptAnswers[K, V]:
         return kept if kept is not None and kept[0].begin() else None
 
     def keep(self, received: K, repeat: Repeatable, sent: V, size: int) -> None:
-        """Keep an answer of `size` bytes. If there is no room, those before it are forgotten; then a large one too."""
-        if received not in self._kept:
-            self._bytes += size
-        if self._bytes > KEPT_BYTES:
-            self._kept, self._bytes = {}, size
+        """Keep an answer of `size` bytes, if there is room for one so large. If need be, those before are forgotten."""
+        size += ENTRY_BYTES
+        if received in self._kept or self._bytes + size > KEPT_BYTES:  # what it replaces may have had another size
+            self.forget()
         if size <= KEPT_BYTES:
             self._kept[received] = repeat, sent
+            self._bytes += size
+            self._room.take(size, self)
 
     def forget(self) -> None:
         """Forget all."""
         if self._kept:
             self._kept, self._bytes = {}, 0
+            self._room.release(self)

@@ -4,6 +4,7 @@ from typing import Any
 
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.limits import DEFAULT_LIMITS
+from bestbefore.addon.proxy.mitm.wire.kept import KeptRoom
 from bestbefore.addon.proxy.tunnels.first_speaker import Expected
 from bestbefore.addon.rfc9111.message import Fields, Head
 
@@ -13,6 +14,7 @@ class FixedGateway:
 
     limits = DEFAULT_LIMITS
     uses_hooks = False
+    kept = KeptRoom()
 
     def handles(self, *_: Any, **__: Any) -> bool:
         return True

@@ -6,6 +6,7 @@ import h2.exceptions
 import pytest
 
 from bestbefore.addon.proxy.mitm.http2 import RESETS, RESETS_PER_S, CountingConnection, TokenBucket
+from bestbefore.addon.proxy.mitm.wire.kept import KeptRoom
 
 PSEUDO = [(":method", "GET"), (":scheme", "https"), (":authority", "a"), (":path", "/")]
 
@@ -20,7 +21,7 @@ def test_an_allowance_grows_again_with_time() -> None:
 
 def test_resets_end_the_connection_only_if_they_are_many_at_once() -> None:
     now_s = 0.0
-    server = CountingConnection(h2.config.H2Configuration(client_side=False), lambda: now_s)
+    server = CountingConnection(h2.config.H2Configuration(client_side=False), lambda: now_s, KeptRoom())
     client = h2.connection.H2Connection()
     server.initiate_connection()
     client.initiate_connection()
