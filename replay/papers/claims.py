@@ -1,4 +1,4 @@
-"""The findings of a paper, each with the corresponding result on our traces."""
+"""The findings of a paper, each with the corresponding result on our traces, and whether it holds."""
 
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
@@ -18,6 +18,8 @@ class Claim:
     """The finding of the paper."""
     ours: str
     """The result on our traces."""
+    tolerance: str
+    """The condition for it to hold; if there are several results, for each of them."""
     verdict: str
     """Whether it holds: `yes`, `partly`, `no`, or `NOT_SEEN`."""
 
@@ -34,11 +36,26 @@ def verdict(*held: bool | None) -> str:
     return "yes" if all(seen) else "partly" if any(seen) else "no"
 
 
+CLEARLY = 0.1
+"""The least difference, as a share of the larger value, that is called clear."""
+
+
 def less(value: float | None, than: float | None) -> bool | None:
     """Whether a value is less than another; None if one of them is missing."""
     return None if value is None or than is None else value < than
 
 
+def clearly_less(value: float | None, than: float | None) -> bool | None:
+    """Whether a value is less than another by `CLEARLY` or more; None if one of them is missing."""
+    return None if value is None or than is None else value <= (1.0 - CLEARLY) * than
+
+
+def slightly_less(value: float | None, than: float | None) -> bool | None:
+    """Whether a value is less than another, but not clearly; None if one of them is missing."""
+    return None if value is None or than is None else (1.0 - CLEARLY) * than < value < than
+
+
 def write_claims(page: Page, claims: Iterable[Claim]) -> None:
     """Add the table of the findings."""
-    page.table(("where", "finding of the paper", "ours", "holds"), [astuple(claim) for claim in claims], words=4)
+    heads = ("where", "finding of the paper", "ours", "holds if", "holds")
+    page.table(heads, [astuple(claim) for claim in claims], words=len(heads))

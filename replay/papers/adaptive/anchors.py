@@ -1,6 +1,6 @@
 """The comparison of curves at the numbers of validations of TTL."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bestbefore.replay.papers.adaptive.curves import (
     STALE_RATE,
@@ -11,12 +11,16 @@ from bestbefore.replay.papers.adaptive.curves import (
     rates,
 )
 from bestbefore.replay.papers.adaptive.words import number, ratio, share
-from bestbefore.replay.papers.claims import Claim, less, verdict
+from bestbefore.replay.papers.claims import CLEARLY, Claim, clearly_less, less, slightly_less, verdict
 from bestbefore.replay.report.interpolation import crossing
 from bestbefore.replay.report.series import Series
 
 ANCHORS = (0.5, 0.2)
 """The alphas of TTL at whose validations curves are compared; the paper uses the first."""
+FEWER = "fewer", less
+CLEARLY_FEWER = f"{CLEARLY:.0%} fewer or more", clearly_less
+SLIGHTLY_FEWER = f"fewer, by less than {CLEARLY:.0%}", slightly_less
+"""The relations of stale hits that are judged."""
 
 
 def stale_at_ttl(series: Sequence[Series], alpha: float) -> dict[str, float | None]:
@@ -53,15 +57,18 @@ def order_claim(
     parts: Mapping[str, Sequence[Series]],
     curves: Sequence[PolicyCurve],
     pairs: Iterable[tuple[PolicyCurve, PolicyCurve]],
+    relation: tuple[str, Callable[[float | None, float | None], bool | None]] = FEWER,
 ) -> Claim:
     """The claim that of each pair the first curve has fewer stale hits than the second, at each anchor of each part.
 
-    The result shows the shares of `curves` in each part, after the text under which `parts` has it.
+    `relation` is another one between their stale hits, with its text. The result shows the shares of `curves` in each
+    part, after the text under which `parts` has it.
     """
     found = [stale_at_ttl(series, alpha) for series in parts.values() for alpha in ANCHORS]
-    held = (less(column[better.name], column[worse.name]) for better, worse in pairs for column in found)
-    ours = "".join(f"{text}{shown(series, curves)}" for text, series in parts.items())
-    return Claim(where, finding, ours, verdict(*held))
+    text, holds = relation
+    held = (holds(column[better.name], column[worse.name]) for better, worse in pairs for column in found)
+    ours = "".join(f"{part}{shown(series, curves)}" for part, series in parts.items())
+    return Claim(where, finding, ours, text, verdict(*held))
 
 
 def shown(series: Sequence[Series], curves: Sequence[PolicyCurve]) -> str:

@@ -28,34 +28,36 @@ BOUNDED = PolicyCurve("IndHist, max_ttl=1h", "indhist:theta={},max_ttl=1h")
 CURVES = (TTL, AGGHIST, INDHIST, BOUNDED)
 BOUNDS = ("inf", "1d", "4h", "2h", "1h", "30m")
 
-Cells = Mapping[str, str]
-"""A text for each curve, over all stale rates: validations of TTL as shares, of others as multiples of TTL's."""
+BOUNDED_POLICIES = (TTL, AGGHIST, INDHIST)
+
 Needed = Sequence[float | None]
 """The validations for each of the stale rates; None if no parameter reaches it."""
+Multiples = Mapping[str, Needed]
+"""By curve, for each of the stale rates: validations of TTL as shares, of others as multiples of TTL's."""
 
 
-def cells(work: Work, scenario: Scenario, what: str) -> Cells:
-    """Return the cells of `CURVES`; `what` describes the progress."""
+def multiples(work: Work, scenario: Scenario, what: str) -> Multiples:
+    """Return what `CURVES` need; `what` describes the progress."""
     ttl, *others = needed(work, scenario, CURVES, what)
-    found = [_joined(ttl, share), *(_joined(_over(one, ttl), number) for one in others)]
-    return {curve.name: text for curve, text in zip(CURVES, found, strict=True)}
+    found = [ttl, *(_over(one, ttl) for one in others)]
+    return {curve.name: one for curve, one in zip(CURVES, found, strict=True)}
 
 
-def bounds(work: Work, scenario: Scenario) -> tuple[list[str], list[list[str]]]:
-    """The heads and rows of a table of policies with a `max_ttl`, as multiples of TTL without one."""
-    policies = (TTL, AGGHIST, INDHIST)
-    curves = [
-        PolicyCurve(f"{policy.name} {bound}", f"{policy.spec},max_ttl={bound}")
+def cells(found: Multiples) -> Mapping[str, str]:
+    """Return a text for each curve, over all stale rates."""
+    return {name: joined(one, share if name == TTL.name else number) for name, one in found.items()}
+
+
+def bounds(work: Work, scenario: Scenario) -> Mapping[str, Multiples]:
+    """Return what `BOUNDED_POLICIES` need under each `max_ttl`, as multiples of TTL without one."""
+    named = {
+        (bound, policy.name): PolicyCurve(f"{policy.name} {bound}", f"{policy.spec},max_ttl={bound}")
         for bound in BOUNDS
-        for policy in policies
-    ]
-    found = [_over(one, ttl) for ttl, *all_ in [needed(work, scenario, [TTL, *curves], "bounds")] for one in all_]
-    n = len(policies)
-    rows = [
-        [f"`{bound}`", *(_joined(one, number) for one in found[place * n : (place + 1) * n])]
-        for place, bound in enumerate(BOUNDS)
-    ]
-    return ["max_ttl", *(policy.name for policy in policies)], rows
+        for policy in BOUNDED_POLICIES
+    }
+    ttl, *others = needed(work, scenario, [TTL, *named.values()], "bounds")
+    found = dict(zip(named, (_over(one, ttl) for one in others), strict=True))
+    return {bound: {policy.name: found[bound, policy.name] for policy in BOUNDED_POLICIES} for bound in BOUNDS}
 
 
 def needed(work: Work, scenario: Scenario, curves: Sequence[PolicyCurve], what: str) -> list[Needed]:
@@ -64,8 +66,8 @@ def needed(work: Work, scenario: Scenario, curves: Sequence[PolicyCurve], what: 
     return [[at(one, STALE_RATE, rate, VALIDATION_RATE) for rate in STALE_RATES] for one in series]
 
 
-def sampled(work: Work, scenario: Scenario, samples: int, rng: np.random.Generator) -> Cells:
-    """Return the 10th and the 90th percentile of `cells` over bootstrap samples of the objects.
+def sampled(work: Work, scenario: Scenario, samples: int, rng: np.random.Generator) -> Mapping[str, str]:
+    """Return the 10th and the 90th percentile of `multiples` over bootstrap samples of the objects.
 
     As many objects are drawn with repetition. Each keeps its counts, so that the group of AggHist is unchanged.
     """
@@ -114,5 +116,6 @@ def _over(one: Needed, ttl: Needed) -> Needed:
     return [ratio(value, of) for value, of in zip(one, ttl, strict=True)]
 
 
-def _joined(values: Needed, written: Callable[[float | None], str]) -> str:
+def joined(values: Needed, written: Callable[[float | None], str] = number) -> str:
+    """Format the values for all stale rates."""
     return " / ".join(map(written, values))

@@ -46,5 +46,4 @@ def write(work: Work, page: Page) -> None:
         *bursty.write(work, page, whole),
     ]
     caches.write(work, page, whole)
-    reasons.write(work, page, whole)
-    summary.write(top, claims)
+    summary.write(top, claims, reasons.write(work, page, whole))

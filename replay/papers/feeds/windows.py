@@ -62,9 +62,11 @@ def write(work: Work, page: Page, spans: Spans) -> list[Claim]:
     return [
         Claim("Figure 8", "the delay falls until the window is 14 days long, and then no more",
               f"1 day {day:.1f}, 14 days {fortnight:.1f}, 28 days {longest:.1f} minutes",
+              "shorter with 14 days than with 1; by less than 1% with 28",
               verdict(fortnight < day, longest > 0.99 * fortnight)),
         Claim("Figure 11", "the length of the window, 1 to 4 weeks, does not matter",
               f"{weeks[0]:.1f} to {weeks[-1]:.1f} minutes",
+              "all within 5%",
               verdict(max(weeks) < 1.05 * min(weeks))),
     ]
 

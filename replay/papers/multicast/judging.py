@@ -82,4 +82,4 @@ def order_claim(
     ours = ", ".join(
         f"{shown(name)} {simulations.mean(name, parameters, measure).text(measure.digits)}" for name in order
     )
-    return Claim(where, printed, ours, verdict(*held))
+    return Claim(where, printed, ours, "each better than the next beyond the interval", verdict(*held))

@@ -40,5 +40,6 @@ def write(page: Page) -> Claim:
         "Sections 4.2, 4.3",
         "1.95 updates are expected in one example, 0.5625 in the other",
         f"{aggregate:.4f} and {individual:.4f}",
+        "equal where printed",
         verdict(round(aggregate, 2) == 1.95, individual == 0.5625),
     )

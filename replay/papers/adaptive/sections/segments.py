@@ -85,6 +85,7 @@ def write(page: Page, cyclic: Paired) -> Claim:
         "the day has seven segments",
         f"{len(ours)} with the Bayesian information criterion, on another site",
         NOT_SEEN,
+        NOT_SEEN,
     )
 
 

@@ -1,7 +1,14 @@
 import pytest
 
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.replay.papers.adaptive.anchors import anchored_table, order_claim, shown, stale_at_ttl
+from bestbefore.replay.papers.adaptive.anchors import (
+    CLEARLY_FEWER,
+    SLIGHTLY_FEWER,
+    anchored_table,
+    order_claim,
+    shown,
+    stale_at_ttl,
+)
 from bestbefore.replay.papers.adaptive.curves import INDHIST, TTL, PolicyCurve
 from bestbefore.replay.papers.claims import Claim
 from bestbefore.replay.report.series import Series
@@ -39,10 +46,13 @@ def test_a_claim_holds_if_it_holds_for_each_pair_at_each_anchor_of_each_part() -
     parts = {"": CURVES, "; beside ": CURVES}
     once = shown(CURVES, [INDHIST])
     found = order_claim("here", "less", parts, [INDHIST], [(INDHIST, TTL)])
-    assert found == Claim("here", "less", f"{once}; beside {once}", "yes")
+    assert found == Claim("here", "less", f"{once}; beside {once}", "fewer", "yes")
     assert order_claim("here", "less", parts, [INDHIST], [(INDHIST, TTL), (TTL, INDHIST)]).verdict == "partly"
     # They are equal where both have a value.
     assert order_claim("here", "less", parts, [INDHIST], [(INDHIST, SHORT)]).verdict == "no"
+    clearly = order_claim("here", "less", parts, [INDHIST], [(INDHIST, TTL)], CLEARLY_FEWER)
+    assert (clearly.tolerance, clearly.verdict) == ("10% fewer or more", "yes")
+    assert order_claim("here", "less", parts, [INDHIST], [(INDHIST, TTL)], SLIGHTLY_FEWER).verdict == "no"
 
 
 def test_a_table_has_a_column_for_each_anchor_and_part() -> None:

@@ -23,7 +23,7 @@ SECTIONS = (
     "Figure 8: stale hits against validations, bursty objects",
     "Figure 9: adaptive IndHist/AggHist, and limited histories",
     "Figure 10: adaptive IndHist/TTL, windows of an hour and a day, limited histories",
-    "Why plain TTL is hard to beat with one shared cache",
+    "Is plain TTL hard to beat with one shared cache?",
 )
 
 
