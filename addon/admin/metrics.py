@@ -17,6 +17,7 @@ from prometheus_client.utils import floatToGoString
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.admin.hub_metrics import HubMetrics
 from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
+from bestbefore.addon.admin.process.metrics import register_process
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.store_status import StoreStatus
 
@@ -85,6 +86,7 @@ class Metrics:
         self.worker_restarts = counter("worker_restarts", "Workers that ended and were started again.")
         self.prefetch = PrefetchMetrics(registry)
         self.hub = HubMetrics(registry)
+        register_process(registry)
         registry.register(_StoreCollector(store_status))
         self._durations = {False: _Durations(), True: _Durations()}
         registry.register(_DurationCollector(self._durations))

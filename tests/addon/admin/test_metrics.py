@@ -167,7 +167,7 @@ def test_openmetrics_is_spoken_where_it_is_asked_for(metrics: Metrics) -> None:
 
 def test_the_documentation_lists_exactly_these_metrics(metrics: Metrics) -> None:
     documented = (Path(__file__).parents[3] / "docs" / "observing.md").read_text("utf-8")
-    listed = re.findall(r"^\| `bestbefore_(\w+)` \| (\w+) \|", documented, re.MULTILINE)
+    listed = re.findall(r"^\| `(?:bestbefore_)?(\w+)` \| (counter|gauge|histogram) \|", documented, re.MULTILINE)
     families = text_string_to_metric_families(metrics.exposition("")[0].decode())
     told = [
         (family.name.removeprefix("bestbefore_") + ("_total" if family.type == "counter" else ""), family.type)

@@ -1,0 +1,1 @@
+"""What the process takes of the machine."""
