@@ -6,6 +6,7 @@ import functools
 import logging
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, TextIO
 import click
 
 from bestbefore.addon.clock import VARIABLE, Clock, FastClock, clock_from_environment
+from bestbefore.addon.config.settings import Address, Settings
 from bestbefore.addon.config.watch import ConfigWatch
 from bestbefore.addon.errors import InputError
 
@@ -74,6 +76,7 @@ def run(config_file: Path | None, options: Mapping[str, object], *, quiet: bool,
     watch = ConfigWatch(config_file, options)
     if watch.config.settings.workers > 1 and is_hub:
         raise InputError("a hub is one process: [proxy] workers must be 1")
+    sockets = _passed_sockets(watch.config.settings)
     _log_plainly()
     if isinstance(clock, FastClock):
         click.echo(f"warning: {VARIABLE}: policy time runs {clock.factor:g} times faster than real time", err=True)
@@ -81,13 +84,35 @@ def run(config_file: Path | None, options: Mapping[str, object], *, quiet: bool,
         # mitmproxy is imported only here, so that `bestbefore proxy --help` does not import it.
         from bestbefore.addon.workers.supervisor import supervise
 
-        supervise(watch, clock, log_requests=not quiet)
+        supervise(watch, clock, sockets, log_requests=not quiet)
         return
     with contextlib.suppress(asyncio.CancelledError):  # stopped before it listened
-        asyncio.run(_run(watch, clock, quiet=quiet, is_hub=is_hub))
+        asyncio.run(_run(watch, clock, sockets, quiet=quiet, is_hub=is_hub))
 
 
-async def _run(watch: ConfigWatch, clock: Clock, *, quiet: bool, is_hub: bool) -> None:
+def _passed_sockets(settings: Settings) -> list[socket.socket]:
+    """Return the sockets of a service manager, which take the place of the configured address. Raises InputError."""
+    if "LISTEN_FDS" not in os.environ:
+        return []
+    from bestbefore.addon.proxy.inherited_sockets import passed_sockets
+
+    try:
+        sockets = passed_sockets(os.environ)
+    except (OSError, ValueError) as error:
+        raise InputError(str(error)) from None
+    for one in sockets:
+        address = Address(*one.getsockname()[:2])
+        if not address.is_loopback and settings.allow_clients is None and settings.credentials is None:
+            raise InputError(
+                f"{address}: the service manager listens beyond loopback, so anyone could use the proxy: set "
+                "allow_clients or credentials too"
+            )
+    return sockets
+
+
+async def _run(
+    watch: ConfigWatch, clock: Clock, sockets: list[socket.socket], *, quiet: bool, is_hub: bool
+) -> None:
     starting = asyncio.current_task()
     assert starting is not None
     _on_signal(starting.cancel)
@@ -109,7 +134,8 @@ async def _run(watch: ConfigWatch, clock: Clock, *, quiet: bool, is_hub: bool) -
     try:
         await service.start()
         settings = service.settings
-        master = make_master(service, functools.partial(_greet, text_stream(settings.log_format, settings.log_file)))
+        greet = functools.partial(_greet, text_stream(settings.log_format, settings.log_file))
+        master = make_master(service, greet, sockets)
         _on_signal(master.shutdown)
         ending: list[asyncio.Task[None]] = []
         asyncio.get_running_loop().add_signal_handler(

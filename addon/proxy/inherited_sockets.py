@@ -5,8 +5,9 @@ process ends are taken by the others; with a socket for each process (SO_REUSEPO
 """
 
 import asyncio
+import os
 import socket
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 
 from mitmproxy.proxy.mode_servers import AsyncioServerInstance
 
@@ -14,6 +15,33 @@ ACCEPTED_AT_ONCE = 1
 """How many further connections a process takes before others have a turn."""
 WAITING_CONNECTIONS = 1024
 """How many connections may wait to be accepted."""
+
+
+FIRST_PASSED = 3
+"""The descriptor of the first socket that a service manager passes on (sd_listen_fds)."""
+
+
+def passed_sockets(environ: MutableMapping[str, str]) -> list[socket.socket]:
+    """Return the listening sockets that systemd or another service manager has passed to this process; else none.
+
+    The variables that say so are removed, since they do not hold for what this process starts. Raises ValueError for
+    other sockets than those of TCP.
+    """
+    is_ours = environ.pop("LISTEN_PID", "") == str(os.getpid())
+    number = environ.pop("LISTEN_FDS", "")
+    environ.pop("LISTEN_FDNAMES", None)
+    if not is_ours or not number.isdigit():
+        return []
+    sockets = []
+    for descriptor in range(FIRST_PASSED, FIRST_PASSED + int(number)):
+        os.set_inheritable(descriptor, False)  # noqa: FBT003 - it takes no keyword
+        one = socket.socket(fileno=descriptor)
+        listens = one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        if one.family not in (socket.AF_INET, socket.AF_INET6) or one.type != socket.SOCK_STREAM or not listens:
+            raise ValueError("the service manager passes a socket that is not TCP and listening: see its ListenStream")
+        one.settimeout(0.0)
+        sockets.append(one)
+    return sockets
 
 
 def accept_from(sockets: Sequence[socket.socket]) -> None:

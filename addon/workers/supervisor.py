@@ -47,11 +47,14 @@ STOP_S = 20.0
 """After which workers that do not end are killed; they wait 5 s for requests in progress and 5 s for the store."""
 
 
-def supervise(watch: ConfigWatch, clock: Clock, *, log_requests: bool) -> None:
-    """Run the workers of a proxy until SIGINT or SIGTERM. Must be called before any thread is started."""
+def supervise(watch: ConfigWatch, clock: Clock, passed: list[socket.socket], *, log_requests: bool) -> None:
+    """Run the workers of a proxy until SIGINT or SIGTERM. Must be called before any thread is started.
+
+    `passed`: sockets that already listen, in place of the configured address.
+    """
     settings = watch.config.settings
     try:
-        sockets = bound_sockets(settings.listen.host, settings.listen.port)
+        sockets = passed or bound_sockets(settings.listen.host, settings.listen.port)
     except OSError as error:
         raise click.ClickException(listening_error(settings.listen, error)) from None
     forker = Forker(lambda end: work(end, sockets))

@@ -1,6 +1,8 @@
 """Sockets from which several processes accept."""
 
 import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -23,3 +25,19 @@ def test_a_port_in_use_is_an_error() -> None:
     (taken,) = bound_sockets("127.0.0.1", 0)
     with taken, pytest.raises(OSError, match="in use"):
         bound_sockets("127.0.0.1", taken.getsockname()[1])
+
+
+PASSED = """
+import os, socket, sys
+from bestbefore.addon.proxy.inherited_sockets import passed_sockets
+os.dup2(socket.create_server(("127.0.0.1", 0)).detach(), 3)
+environ = {"LISTEN_PID": sys.argv[1] or str(os.getpid()), "LISTEN_FDS": "1", "OTHER": ""}
+print([one.family.name for one in passed_sockets(environ)], environ)
+"""
+
+
+@pytest.mark.parametrize(("process", "found"), [("", "['AF_INET']"), ("1", "[]")])
+def test_the_sockets_of_a_service_manager_are_those_passed_to_this_process(process: str, found: str) -> None:
+    words = [sys.executable, "-c", PASSED, process]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{found} {{'OTHER': ''}}\n"
