@@ -47,15 +47,19 @@ TESTED_BY = {
     ),
     "tests/live/test_signals.py": "addon/websub/subscriber",
     "tests/live/test_dashboard.py": (
-        "addon/dashboard/access addon/dashboard/application addon/dashboard/companion addon/dashboard/live"
-        " addon/dashboard/pages/domains addon/dashboard/pages/objects addon/dashboard/pages/overview"
-        " addon/dashboard/pages/page addon/dashboard/pages/requests addon/dashboard/recent"
+        "addon/dashboard/access addon/dashboard/actions addon/dashboard/application"
+        " addon/dashboard/companion addon/dashboard/live addon/dashboard/pages/configuration"
+        " addon/dashboard/pages/domains addon/dashboard/pages/feeds addon/dashboard/pages/objects"
+        " addon/dashboard/pages/overview addon/dashboard/pages/page addon/dashboard/pages/plan"
+        " addon/dashboard/pages/requests addon/dashboard/pages/tunnels addon/dashboard/recent"
+        " addon/reports/feeds"
     ),
     "tests/live/test_proxy.py": "addon/commands/proxy addon/entry/bestbefore_addon",
     "tests/live/test_workers.py": (
         "addon/workers/forker addon/workers/source addon/workers/supervised addon/workers/supervisor"
         " addon/workers/worker"
     ),
+    "tests/addon/commands/test_plan_live.py": "addon/reports/plan",
     "tests/addon/commands/test_show.py": "addon/reports/objects",
     "tests/replay/papers/adaptive/test_paper.py": (
         "replay/papers/adaptive/sections/bursty replay/papers/adaptive/sections/caches"

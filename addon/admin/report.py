@@ -289,7 +289,7 @@ def object_report(
         params=params(rule.policy),
         obey=rule.obey,
         group=rule.group_of(Target.parse(url).host, "" if record is None else record.cache_group),
-        observed=None if record is None else _observed(record),
+        observed=None if record is None else observed_report(record),
         variants=tuple(
             _variant_report(copy, rule, now_s, demand) for copy, demand in zip_longest(copies, demands[: len(copies)])
         ),
@@ -331,7 +331,7 @@ def listed_object(
     )
 
 
-def _observed(record: Record) -> Observed:
+def observed_report(record: Record) -> Observed:
     history, feed = record.history(), record.feed
     counts = history.counts(-math.inf, math.inf) if record.n_updates else [0] * BINS
     hours = exposure_h(HOURLY_S, record.since_s, record.last_contact_s)

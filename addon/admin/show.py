@@ -127,7 +127,7 @@ def _observed_lines(observed: Observed, now_s: float) -> Iterator[str]:
     if observed.last_modified_s is not None:
         yield f"  before that modified at {utc(observed.last_modified_s)}"
     if observed.feed is not None:
-        yield f"  feed        {_feed(observed.feed)}"
+        yield f"  feed        {feed_text(observed.feed)}"
     yield f"  updates     {observed.updates}{'; the last ones:' if observed.last_updates else ''}"
     for update in observed.last_updates:
         yield f"    {_moment(update)}"
@@ -189,7 +189,8 @@ def _prefetch_line(fetch: PlannedFetch, now_s: float) -> str:
     return f"  next fetch  at {utc(fetch.due_s)}, in {span(fetch.due_s - now_s)}: {plain_text(fetch.reason)}"
 
 
-def _feed(feed: FeedReport) -> str:
+def feed_text(feed: FeedReport) -> str:
+    """Return how many items a feed has, and what it declares."""
     hints, declared = feed.hints, []
     if hints.least_s:
         declared.append(f"to be asked every {span(hints.least_s)}")

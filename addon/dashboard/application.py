@@ -10,8 +10,9 @@ from aiohttp import web
 
 from bestbefore.addon.dashboard import static
 from bestbefore.addon.dashboard.access import DashboardAccess, is_here
+from bestbefore.addon.dashboard.actions import DONE, act
 from bestbefore.addon.dashboard.live import Live
-from bestbefore.addon.dashboard.pages import domains, objects, overview, requests
+from bestbefore.addon.dashboard.pages import configuration, domains, feeds, objects, overview, plan, requests, tunnels
 from bestbefore.addon.dashboard.pages.page import Asked, PageMissingError, PageView
 from bestbefore.addon.dashboard.recent import RecentRequests
 from bestbefore.addon.dashboard.rendering import render
@@ -36,6 +37,8 @@ FIELDS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+ACTION_S = 30.0
+"""How long an action may take; one on a store that is down waits for it."""
 STATIC = {"dashboard.css": "text/css", "dashboard.js": "text/javascript", "icon.svg": "image/svg+xml"}
 STORE_ERRORS = (UnavailableError, UnwritableError, CommandError, StoreUnusableError, StoreInputError)
 
@@ -54,6 +57,10 @@ PAGES = (
     NavigationEntry("/requests", "Requests", requests.read),
     NavigationEntry("/domains", "Domains", domains.read),
     NavigationEntry("/objects", "Objects", objects.read),
+    NavigationEntry("/feeds", "Feeds", feeds.read),
+    NavigationEntry("/plan", "Plan", plan.read),
+    NavigationEntry("/tunnels", "Tunnels", tunnels.read),
+    NavigationEntry("/configuration", "Configuration", configuration.read),
 )
 
 
@@ -71,6 +78,7 @@ class Dashboard:
         """Add the routes to an application that checks Host."""
         for entry in PAGES:
             application.router.add_get(entry.path, self._page(entry), allow_head=False)
+        application.router.add_post("/act", self._act)
         application.router.add_get("/live", self._changes, allow_head=False)
         for name in STATIC:
             application.router.add_get(f"/static/{name}", _static, allow_head=False)
@@ -107,12 +115,27 @@ class Dashboard:
             "here": entry.path,
             "live": f"/live?page={entry.path}&{request.query_string}" if page.is_live else None,
             "now_s": asked.now_s,
+            "done": DONE.get(request.query.get("done", "")),
             "token": self._access.token if is_here(request) else None,
             "version": version("bestbefore"),
             "partial": page.template,
         }
         # In a thread: in a process that serves, rendering must not keep requests waiting.
         return status, await asyncio.to_thread(render, "base.html" if whole else page.template, values)
+
+    async def _act(self, request: web.Request) -> web.Response:
+        self._access.check(request)
+        form = await request.post()
+        self._access.check_action(request, form.get("token"))
+        try:
+            path = await asyncio.wait_for(act(self._source, form), ACTION_S)
+        except TimeoutError:
+            raise web.HTTPServiceUnavailable(text="503: the store does not answer\n") from None
+        except STORE_ERRORS as error:
+            raise web.HTTPServiceUnavailable(text=f"503: {error}\n") from None
+        except ValueError as error:
+            raise web.HTTPBadRequest(text=f"400: {error}\n") from None
+        raise web.HTTPSeeOther(path)
 
     async def _changes(self, request: web.Request) -> web.StreamResponse:
         self._access.check(request)

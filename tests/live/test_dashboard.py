@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from http.client import HTTPConnection
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.live
 
 PATIENCE_S = 90.0
 HOSTILE = "/%22%3E%3Cscript%3Ealert(1)%3C/script%3E?q=<img/src=x>&'\"{{7*7}}"
-PAGES = ("/", "/requests", "/domains", "/objects")
+PAGES = ("/", "/requests", "/domains", "/objects", "/feeds", "/plan", "/tunnels", "/configuration")
 CROSS_SITE = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}
 CLICKED = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
 FRAMED = {**CLICKED, "Sec-Fetch-Dest": "iframe"}
@@ -168,3 +168,43 @@ def test_an_object_is_explained(show: Show, origin: Any) -> None:
     domains = show("/domains?sort=contacts").text
     assert 'aria-sort="descending"' in domains
     assert "127.0.0.1" in domains
+
+
+def test_only_a_form_of_ours_on_this_machine_acts(show: Show, proxy: Any, origin: Any) -> None:
+    url = origin.url + "/7"
+    page = show(f"/objects?url={quote(url)}")
+    token = re.search(r'name="token" value="([^"]+)"', page.text)
+    assert token is not None
+
+    def act(action: str, fields: Mapping[str, str] | None = None, given: str = token[1]) -> Shown:
+        form = urlencode({"token": given, "action": action, "url": url, "host": "a.example"})
+        return show("/act", {"Content-Type": "application/x-www-form-urlencoded", **(fields or {})}, "POST", form)
+
+    own_form = {"Origin": "null", "Sec-Fetch-Site": "same-origin"}  # under Referrer-Policy: no-referrer
+    for fields in (
+        CROSS_SITE, CLICKED, {"Origin": "http://x.example"}, {"Origin": "null"}, {"Host": "rebound.example"}, PASSED_ON,
+        {"Via": "1.1 x"},
+    ):  # fmt: skip
+        assert act("purge", fields).status in (401, 403, 429)
+    assert act("purge", given="x").status == 403
+    assert show(f"/act?token={token[1]}&action=purge&url={quote(url)}").status == 405
+    assert proxy.get(url).is_hit
+    done = act("purge", own_form)
+    assert (done.status, done.fields["location"]) == (303, f"/objects?url={url}&done=purge")
+    assert "were removed" in show(done.fields["location"]).text
+    assert not proxy.get(url).is_hit
+    proxy.has_written()
+    assert act("forget").status == 303
+    assert show(f"/objects?url={quote(url)}").status == 404
+    assert act("lift").fields["location"] == "/tunnels?done=lift"
+    assert [act("refresh").status, act("nothing").status] == [303, 400]
+
+
+def test_the_configuration_names_the_source_of_each_value(show: Show) -> None:
+    text = show("/configuration").text
+    found = re.findall(r"<code>(\w+)</code></th><td[^>]*>([^<]*)</td><td[^>]*>([^<]*)<", text)
+    rows = {key: (value, source) for key, value, source in found}
+    assert rows["admin_credentials"][1] == "line 2"
+    assert rows["listen"][1] == "command line"
+    assert rows["via_request"] == ("true", "default")
+    assert "open sesame" not in text

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from bestbefore.addon.admin.missing import missing
 from bestbefore.addon.admin.report import ObjectReport
-from bestbefore.addon.admin.show import VERDICTS, expires_text, object_text, rate_text
+from bestbefore.addon.admin.show import PATTERN_NEEDS_S, VERDICTS, expires_text, object_text, rate_text
 from bestbefore.addon.charts.bars import bars
 from bestbefore.addon.charts.time_line import time_line
 from bestbefore.addon.dashboard.pages.page import ROWS, Asked, PageMissingError, PageView
@@ -61,7 +61,7 @@ async def _one(asked: Asked, store: Store, reports: ObjectReports, url: str) -> 
             "why": list(_why(report)),
             "line": None if record is None else _line(record, report),
             "line_from_s": 0.0 if record is None else _start(record),
-            "day": None if observed is None or not any(observed.rates_by_hour) else bars(
+            "day": None if observed is None or observed.last_contact_s - observed.since_s < PATTERN_NEEDS_S else bars(
                 observed.rates_by_hour, [str(hour) if hour % 3 == 0 else "" for hour in range(24)],
                 "Updates per hour in each hour of the day, UTC",
             ),

@@ -11,13 +11,13 @@ from bestbefore.addon.store.server.embedded import default_store_max
 
 REASONS = 12
 COUNTED = {
-    "config_reload_failures": ("A changed configuration was refused; the one before is in force.", ""),
+    "config_reload_failures": ("A changed configuration was refused; the one before is in force.", "/configuration"),
     "dropped_copies": ("{:,.0f} copies were not kept: the store was full or down.", ""),
     "store_write_errors": ("{:,.0f} entries could not be written to the store.", ""),
     "store_corrupt_entries": ("{:,.0f} corrupt entries were found in the store.", ""),
     "worker_restarts": ("Workers have ended and were started again, {:,.0f} times.", ""),
     "refused": ("{:,.0f} connections or requests were refused at a limit.", ""),
-    "prefetch_budget_exhausted": ("The budget of background fetches was spent while fetches were due.", ""),
+    "prefetch_budget_exhausted": ("The budget of background fetches was spent while fetches were due.", "/plan"),
 }
 """What needs attention if it was counted since the start: its metric, a text for the number, and a page."""
 
@@ -83,7 +83,7 @@ def _notices(
     if tunnels:
         clients = len({one.client for one in tunnels})
         who = "One client refuses" if clients == 1 else f"{clients} clients refuse"
-        yield Notice(f"{who} the certificate of the proxy, and nothing of theirs is cached.")
+        yield Notice(f"{who} the certificate of the proxy, and nothing of theirs is cached.", "/tunnels")
     for one in shares:
         if one.low is not None and one.low > one.target:
             yield Notice(f"{one.group}: more stale hits than the {100 * one.target:.3g} % that are wanted.")

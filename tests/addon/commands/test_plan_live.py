@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bestbefore.addon.clock import RealClock
-from bestbefore.addon.commands.plan_live import plan_text
 from bestbefore.addon.prefetcher.outlook import LISTED, Fetch, Means, Outlook, Troubled
+from bestbefore.addon.reports.plan import plan_text
 from bestbefore.addon.store.candidate import Candidate
 from bestbefore.addon.store.opening import open_store
 from bestbefore.policies.prefetch.online.estimate import ScheduleEstimate

@@ -1,0 +1,45 @@
+"""Each value has the place that it comes from, and no secret is shown."""
+
+import doctest
+from pathlib import Path
+
+from bestbefore.addon.config.load import load_config
+from bestbefore.addon.reports import configuration
+
+TOML = """
+[proxy]
+store = "redis://me:secret@192.0.2.1/0"
+keep = "3d"
+
+[[domain]]
+match = "a.example"
+policy = "ttl"
+
+[[domain]]
+match = "b.example"
+obey = "shorten"
+feed_hint = "2h"
+"""
+
+
+def test_the_examples_hold() -> None:
+    assert doctest.testmod(configuration).failed == 0
+
+
+def test_values_have_their_lines(tmp_path: Path) -> None:
+    file = tmp_path / "bestbefore.toml"
+    file.write_text(TOML)
+    found = configuration.sections(load_config(file, {"listen": "127.0.0.1:3128"}), file)
+    assert [(one.title, one.source) for one in found] == [
+        ("[proxy]", "line 2"), ("[default]", "default"), ("[[domain]] a.example", "line 6"),
+        ("[[domain]] b.example", "line 10"), ("[prefetch]", "default"),
+    ]  # fmt: skip
+    proxy = {one.key: (one.value, one.source) for one in found[0].values}
+    assert proxy["store"] == ("redis://...@192.0.2.1/0", "line 3")
+    assert proxy["keep"] == ("259200s", "line 4")
+    assert proxy["listen"] == ("127.0.0.1:3128", "command line")
+    assert proxy["workers"] == ("1", "default")
+    assert [(one.key, one.value) for one in found[3].values[1:]] == [("obey", "shorten"), ("feed_hint", "7200s")]
+    assert "secret" not in str(found)
+    file.write_text("broken = ")
+    assert configuration.sections(load_config(None), file)[0].source == "default"
