@@ -1,7 +1,9 @@
 """A copy: a stored response, with the results of its storing or last validation."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Self
+from functools import lru_cache
+from typing import Any, Self
 
 from bestbefore.addon.rfc9111.caching.age import date_value_s
 from bestbefore.addon.rfc9111.caching.freshness import Lifetime, explicit_lifetime
@@ -10,7 +12,7 @@ from bestbefore.addon.rfc9111.fields.dates import date_field
 from bestbefore.addon.rfc9111.fields.directives import CacheControl, of_response
 from bestbefore.addon.rfc9111.fields.entity_tags import EntityTag, etag_field
 from bestbefore.addon.rfc9111.fields.targeted import governing
-from bestbefore.addon.rfc9111.message import Head
+from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.policies.validation.machinery.control import CopyControl
 
 Selecting = tuple[tuple[str, str | None], ...]
@@ -106,20 +108,7 @@ class Copy:
     """The keys of the groups of its origin with which it is invalidated (RFC 9875)."""
 
     def __post_init__(self) -> None:
-        fields, received_s = self.head.fields, self.response_time_s
-        steering = governing(fields, self.targeted)
-        cache_control, date_s = of_response(steering), date_value_s(fields, received_s)
-        etag = etag_field(fields)
-        derived = {
-            "cache_control": cache_control,
-            "date_s": date_s,
-            "lifetime": explicit_lifetime(cache_control, steering, date_s, received_s),
-            "etag": etag,
-            "shown_etag": EntityTag(self.own_etag, weak=True) if etag is None and self.own_etag else etag,
-            "last_modified_s": date_field(fields, "last-modified", received_s),
-            "sets_cookie": "set-cookie" in fields,
-            "groups": groups_named(fields, CACHE_GROUPS, self.url) if CACHE_GROUPS in fields else (),
-        }
+        derived = _derived(self.head.fields, self.targeted, self.response_time_s, self.own_etag, self.url)
         for name, value in derived.items():
             object.__setattr__(self, name, value)
 
@@ -153,3 +142,23 @@ class Copy:
     def controlled(self, control: CopyControl, group: str) -> Self:
         """Return the copy with what the control of a stale rate needs of it."""
         return replace(self, control=control, control_group=group)
+
+
+@lru_cache(64)
+def _derived(
+    fields: Fields, targeted: tuple[str, ...], received_s: float, own_etag: str, url: str
+) -> Mapping[str, Any]:
+    """Return the attributes that are parsed from the fields. A response becomes a copy in five steps, with the same."""
+    steering = governing(fields, targeted)
+    cache_control, date_s = of_response(steering), date_value_s(fields, received_s)
+    etag = etag_field(fields)
+    return {
+        "cache_control": cache_control,
+        "date_s": date_s,
+        "lifetime": explicit_lifetime(cache_control, steering, date_s, received_s),
+        "etag": etag,
+        "shown_etag": EntityTag(own_etag, weak=True) if etag is None and own_etag else etag,
+        "last_modified_s": date_field(fields, "last-modified", received_s),
+        "sets_cookie": "set-cookie" in fields,
+        "groups": groups_named(fields, CACHE_GROUPS, url) if CACHE_GROUPS in fields else (),
+    }
