@@ -1,6 +1,7 @@
 """The protocol of a client's socket, which answers simple requests before mitmproxy reads the data."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 
 from mitmproxy.connection import Client
@@ -10,6 +11,8 @@ from bestbefore.addon.proxy.mitm.gateway import Gateway
 from bestbefore.addon.proxy.mitm.wire.internals import ClientSocket, socket_of
 from bestbefore.addon.proxy.mitm.wire.socket_exchange import SocketExchange
 from bestbefore.addon.proxy.mitm.wire.written import AtSocket, Unanswered
+
+logger = logging.getLogger(__name__)
 
 HELD_BYTES = 64 * 1024
 """How much may have been read behind a request that is being answered; then no more is read."""
@@ -71,7 +74,10 @@ class HitProtocol(asyncio.Protocol):
         """Go on with the data behind the request."""
         self._exchange = self._task = None
         held, self._held = self._held, b""
-        if task.cancelled() or task.exception() is not None or not task.result():
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            logger.error("a request could not be answered: this is a bug in bestbefore", exc_info=error)
+        if task.cancelled() or error is not None or not task.result():
             self._socket.transport.close()
             return
         if held:
