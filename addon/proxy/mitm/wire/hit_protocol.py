@@ -79,10 +79,11 @@ class HitProtocol(asyncio.Protocol):
             logger.error("a request could not be answered: this is a bug in bestbefore", exc_info=error)
         if task.cancelled() or error is not None or not task.result():
             self._socket.transport.close()
+        if self._socket.transport.is_closing():
             return
         if held:
             self.data_received(held)
-        if len(self._held) <= HELD_BYTES and not self._socket.transport.is_closing():
+        if len(self._held) <= HELD_BYTES:
             self._socket.transport.resume_reading()
         if self._has_ended:
             self._has_ended = False
