@@ -1,7 +1,8 @@
 """Encodes records, copies and tombstones as msgpack, and decodes them.
 
 The wire types follow from the dataclasses: each field that the constructor takes, under its own name, with its
-default, so that a field which is added later (with a default) can be missing in what was written before.
+default, so that a field which is added later (with a default) can be missing in what was written before. A field that
+has its default is left out, which halves a copy of a small object: so a default must never change.
 """
 
 import dataclasses
@@ -52,7 +53,7 @@ class _Codec[T]:
         self._made = made
         types = get_type_hints(made) | on_wire
         taken = [f for f in dataclasses.fields(made) if f.init]  # type: ignore[arg-type]
-        self._names = [f.name for f in taken]
+        self._fields = [(f.name, _default_of(f)) for f in taken]
         self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(
             msgspec.defstruct(
                 made.__name__,
@@ -67,18 +68,25 @@ class _Codec[T]:
         self._beside = tuple(beside)
 
     def encode(self, value: T, **on_wire: object) -> bytes:
-        return _encoder.encode({name: getattr(value, name) for name in self._names} | on_wire)
+        """Encode a value, without the fields that have their default."""
+        fields = ((name, getattr(value, name), default) for name, default in self._fields)
+        return _encoder.encode({name: one for name, one, default in fields if one != default} | on_wire)
 
     def parts(self, encoded: bytes) -> dict[str, Any]:
         try:
             wire = self._decoder.decode(encoded)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as e:
             raise UnreadableError(f"a stored {self._made.__name__} cannot be read: {e}") from None
-        return {name: getattr(wire, name) for name in (*self._names, *self._beside)}
+        return {name: getattr(wire, name) for name in (*(name for name, _ in self._fields), *self._beside)}
 
     def decode(self, encoded: bytes) -> T:
         """Decode a value. Raises UnreadableError."""
         return self._made(**self.parts(encoded))
+
+
+def _default_of(f: "dataclasses.Field[Any]") -> object:
+    """Return the default of a field; if it has none, what no value equals."""
+    return f.default if f.default_factory is dataclasses.MISSING else f.default_factory()
 
 
 def _wire_field(f: "dataclasses.Field[Any]", wire_type: Any) -> tuple[str, Any] | tuple[str, Any, Any]:

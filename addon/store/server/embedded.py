@@ -21,6 +21,9 @@ RESTART_FIRST_S, RESTART_LONGEST_S = 0.05, 2.0
 STEADY_S = 10.0
 """A server that ran for this time is restarted at once."""
 LOG_BYTES = 1_000_000
+PACKED_BYTES, PACKED_FIELDS = 2048, 128
+"""A hash with at most so many fields, of at most so many bytes each, takes one piece of memory: 170 bytes less for a
+record, a copy and its content. To find a field, the others are read."""
 CORRUPT_MESSAGES = (
     "Bad file format",
     "Check RDB returned error code",
@@ -148,6 +151,8 @@ appendfsync everysec
 aof-load-truncated yes
 maxmemory {self._max_bytes}
 maxmemory-policy volatile-lru
+hash-max-listpack-value {PACKED_BYTES}
+hash-max-listpack-entries {PACKED_FIELDS}
 loglevel warning
 """
 

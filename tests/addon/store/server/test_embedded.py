@@ -118,6 +118,7 @@ async def test_it_is_set_up_to_keep_histories(open_a_store, tmp_path):
         "appendonly": "yes",
         "appendfsync": "everysec",
         "maxmemory-policy": "volatile-lru",
+        "hash-max-listpack-value": "2048",
         "maxmemory": str(50 * MIB),
     }
     assert {name: (await ask("CONFIG", "GET", name))[1].decode() for name in wanted} == wanted
