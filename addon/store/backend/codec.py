@@ -2,7 +2,7 @@
 
 The wire types follow from the dataclasses: each field that the constructor takes, under its own name, with its
 default, so that a field which is added later (with a default) can be missing in what was written before. A field that
-has its default is left out, which halves a copy of a small object: so a default must never change.
+has its default is left out: so a default must never change. What is packed (`packing`) is unpacked first.
 """
 
 import dataclasses
@@ -16,6 +16,7 @@ from bestbefore.addon.engine.update import Update
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Fields
 from bestbefore.addon.store.backend.interface import KeptCopy, Tombstone
+from bestbefore.addon.store.packing import unpack
 from bestbefore.policies.models.hazard.memory import UpdateMemory
 
 
@@ -74,8 +75,8 @@ class _Codec[T]:
 
     def parts(self, encoded: bytes) -> dict[str, Any]:
         try:
-            wire = self._decoder.decode(encoded)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as e:
+            wire = self._decoder.decode(unpack(encoded))
+        except (ValueError, RecursionError) as e:
             raise UnreadableError(f"a stored {self._made.__name__} cannot be read: {e}") from None
         return {name: getattr(wire, name) for name in (*(name for name, _ in self._fields), *self._beside)}
 

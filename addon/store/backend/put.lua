@@ -21,9 +21,15 @@ end
 
 local before = redis.call('HGET', KEYS[1], ARGV[1])
 if before then
-  -- A copy that cannot be decoded is replaced.
-  local readable, copy = pcall(cmsgpack.unpack, string.match(before, '^[^|]*|[^|]*|(.*)$'))
-  local received_s = readable and type(copy) == 'table' and tonumber(copy.response_time_s)
+  -- A copy that cannot be decoded is replaced. In a packed one the time stands behind the mark (`packing`).
+  local encoded = string.match(before, '^[^|]*|[^|]*|(.*)$') or ''
+  local received_s
+  if string.sub(encoded, 1, 2) == '\193\001' then
+    received_s = #encoded >= 18 and struct.unpack('>d', encoded, 3)
+  else
+    local readable, copy = pcall(cmsgpack.unpack, encoded)
+    received_s = readable and type(copy) == 'table' and tonumber(copy.response_time_s)
+  end
   if received_s and tonumber(ARGV[7]) < received_s and received_s <= tonumber(ARGV[8]) then
     return ''
   end

@@ -41,6 +41,7 @@ from bestbefore.addon.store.cache.clock_check import ClockState
 from bestbefore.addon.store.cache.faults import Faults, short
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
 from bestbefore.addon.store.contacts.redis import RedisContacts
+from bestbefore.addon.store.packing import pack
 from bestbefore.addon.store.sites.redis import RedisSites
 
 THREAD_FROM_BYTES = 256 * 1024
@@ -227,7 +228,12 @@ class RedisBackend(RedisRecords):
                         variant_of(copy),
                         copy.body.digest,
                         repr(copy.stored_s),
-                        codec.encode_copy(copy, **({"applied": applied} if applied else {})),
+                        # the numbers are read by put.lua and remove.lua
+                        pack(
+                            codec.encode_copy(copy, **({"applied": applied} if applied else {})),
+                            copy.response_time_s,
+                            applied or 0,
+                        ),
                         max(1, int(put.ttl_s * 1000)),
                         VARIANTS_KEPT,
                         repr(copy.response_time_s),

@@ -13,6 +13,7 @@ from bestbefore.addon.store.backend.redis_counts import RedisCounts
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.backend.replies import number_of
 from bestbefore.addon.store.cache.faults import Faults
+from bestbefore.addon.store.packing import pack
 from bestbefore.policies.units import DAY_S
 
 PROVISIONAL_S = 7 * DAY_S
@@ -63,7 +64,7 @@ class RedisRecords(RedisCounts):
             keys.of_record(commit.url, *commit.gains),
             [
                 commit.expected,
-                codec.encode_record(record) if record else b"",
+                pack(codec.encode_record(record)) if record else b"",
                 repr(record.last_contact_s) if record else "0",
                 live_ms,
                 version,

@@ -24,8 +24,13 @@ for i = 1, #variants, 2 do
   if stored_s and number == 0 then
     dead = stored_s <= until_s
   elseif stored_s then
-    local readable, copy = pcall(cmsgpack.unpack, rest)
-    local applied = readable and type(copy) == 'table' and tonumber(copy.applied or copy.heard) or 0
+    local applied = 0
+    if string.sub(rest, 1, 2) == '\193\001' then  -- in a packed copy it stands behind the mark and a time (`packing`)
+      applied = #rest >= 18 and struct.unpack('>d', rest, 11) or 0
+    else
+      local readable, copy = pcall(cmsgpack.unpack, rest)
+      applied = readable and type(copy) == 'table' and tonumber(copy.applied or copy.heard) or 0
+    end
     dead = applied < number
   end
   if dead then
