@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 import click
+from click.shell_completion import CompletionItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ COMMANDS: Mapping[str, LazyCommand] = {
     "policies": LazyCommand("bestbefore.addon.commands.policies", "List the validation policies and their parameters."),
     "doctor": LazyCommand("bestbefore.addon.commands.upkeep.doctor", "Check the proxy, its store and its clients."),
     "check-config": LazyCommand("bestbefore.addon.commands.check_config", "Check and summarise a configuration file."),
+    "completion": LazyCommand("bestbefore.addon.commands.upkeep.completion", "Print the completion for a shell."),
     "addon-path": LazyCommand("bestbefore.addon.commands.addon_path", "Print the path of the addon for mitmdump -s."),
 }
 
@@ -82,6 +84,11 @@ class LazyGroup(click.Group):
         if "--live" in args[1:] and name in COMMANDS:
             return name, COMMANDS[name].load(live=True), args[1:]
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete names of commands and options, as click does, but without importing the commands."""
+        named = [CompletionItem(name, help=one.help) for name, one in COMMANDS.items() if name.startswith(incomplete)]
+        return named + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

@@ -1,5 +1,6 @@
 """`bestbefore policies`: list the validation policies, with their parameters and defaults."""
 
+import json
 import sys
 from collections.abc import Iterator
 
@@ -12,15 +13,22 @@ from bestbefore.policies.validation.table import POLICIES, forms_of
 
 
 @click.command("policies")
-def command() -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per policy.")
+def command(*, as_json: bool) -> None:
     """List the validation policies: each as a SPEC with all its parameters at their defaults, and what it does.
 
     After `or` follow the parameters that a policy can have in place of these.
 
     Durations take s, m, h or d; bare numbers are seconds. Each policy takes the keys of the last line too.
     """
-    for line in lines():
+    for line in map(json.dumps, _objects()) if as_json else lines():
         click.echo(line)
+
+
+def _objects() -> Iterator[dict[str, object]]:
+    for name, policy in POLICIES.items():
+        specs = [spec_text(name, params(form())) for form in forms_of(name)]
+        yield {"name": name, "live": name in LIVE_POLICIES, "description": _first_line(policy), "specs": specs}
 
 
 def lines() -> Iterator[str]:

@@ -2,8 +2,11 @@
 
 import asyncio
 import json
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -21,6 +24,17 @@ from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.interface import CommandError, StoreInputError, UnavailableError, UnwritableError
 
 LISTED = 20
+SORTED = 1_000
+"""How many of the most requested objects are sorted by something else."""
+ORDERS: Mapping[str, Callable[[ListedObject], object]] = {
+    "requests": lambda one: -one.requests,
+    "contacts": lambda one: -one.contacts,
+    "unchanged": lambda one: -one.unchanged,
+    "updates": lambda one: -one.updates,
+    "next": lambda one: math.inf if one.next_check_s is None else one.next_check_s,
+    "url": lambda one: one.url,
+}
+"""The orders of the list: the most first, but for `next` (the next check) and `url`."""
 
 
 @click.command("show")
@@ -28,14 +42,23 @@ LISTED = 20
 @store_options
 @click.option("--hub", metavar="URL",
               help="Show what a hub sends and who waits for what, from its channel: rediss://USER:PASSWORD@HOST:PORT/DB.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", default=LISTED, show_default=True,
+              help="Number of objects in the list.")
+@click.option("--sort", type=click.Choice(list(ORDERS)), default="requests", show_default=True,
+              help=f"Order of the list; other than by requests, of the {SORTED:,} most requested.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line; times are in Unix seconds.")
 def command(
-    url: str | None, config_file: Path | None, hub: str | None, *, as_json: bool, **options: str | None
+    url: str | None, config_file: Path | None, hub: str | None, limit: int, sort: str, *, as_json: bool,
+    **options: str | None,
 ) -> None:
-    """Show what was learnt about URL; without it, about the 20 most requested objects.
+    """Show what was learnt about URL; without it, about the most requested objects.
 
     The proxy may keep running. Give the same --config as to the proxy: its rules apply.
-    """
+
+    \b
+      bestbefore show --limit 100 --sort unchanged
+      bestbefore show http://www.example.org/feed.xml --json | jq .updates
+    """  # noqa: D301 - click keeps lines after a backspace
     if hub is not None:
         asyncio.run(_show_hub(hub, as_json=as_json))
         return
@@ -44,14 +67,27 @@ def command(
     except ValueError as error:
         raise InputError(str(error)) from None
     config, clock = config_and_clock(config_file, options)
-    asyncio.run(_show(target, config, clock, as_json=as_json))
+    listing = _Listing(limit, sort)
+    asyncio.run(_show(target, listing, config, clock, as_json=as_json))
 
 
-async def _show(target: Target | None, config: Config, clock: Clock, *, as_json: bool) -> None:
+class _Listing(NamedTuple):
+    """Which objects are listed, without a URL."""
+
+    limit: int
+    sort: str
+
+    async def of(self, reports: ObjectReports) -> list[ListedObject]:
+        considered = self.limit if self.sort == "requests" else max(self.limit, SORTED)
+        objects = await reports.most_requested(considered)
+        return sorted(objects, key=ORDERS[self.sort])[: self.limit]  # type: ignore[arg-type]
+
+
+async def _show(target: Target | None, listing: _Listing, config: Config, clock: Clock, *, as_json: bool) -> None:
     async with open_configured_store(config, clock) as store:
         reports = ObjectReports(store, config.rules, clock.now(), config.websub.callback_url)
         if target is None:
-            objects = await reports.most_requested(LISTED)
+            objects = await listing.of(reports)
             text = "".join(map(_json_line, objects)) if as_json else list_text(objects, reports.now_s)
         else:
             try:

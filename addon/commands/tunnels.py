@@ -1,7 +1,9 @@
 """`bestbefore tunnels`: which clients are tunnelled to which hosts, and why; and the end of that."""
 
+import json
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from threading import Event
 
@@ -26,7 +28,10 @@ _TRY_EVERY_S = 0.1
     "--config", "config_file", type=click.Path(path_type=Path), metavar="FILE",
     help="Configuration file of the proxy, in TOML (default: none).",
 )  # fmt: skip
-def command(hosts: str | None, client: str | None, state: str | None, config_file: Path | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per tunnel; times are in Unix seconds.")
+def command(
+    hosts: str | None, client: str | None, state: str | None, config_file: Path | None, *, as_json: bool
+) -> None:
     """List the clients that refuse the proxy's certificate for a host, and so are tunnelled to it for an hour.
 
     A client is an address, the proxy user and the program (a fingerprint of how it begins TLS). A tunnel is
@@ -40,7 +45,10 @@ def command(hosts: str | None, client: str | None, state: str | None, config_fil
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"{folder}: no proxy has run with this state folder") from None
     if hosts is not None:
-        _lift(folder, hosts, client, rows)
+        _lift(folder, hosts, client, rows, as_json=as_json)
+    elif as_json:
+        for row in rows:
+            click.echo(json.dumps(asdict(row)))
     elif not rows:
         click.echo("nothing is tunnelled because of a refused certificate")
     else:
@@ -48,7 +56,7 @@ def command(hosts: str | None, client: str | None, state: str | None, config_fil
             click.echo(_line(row))
 
 
-def _lift(folder: Path, hosts: str, client: str | None, rows: list[Tunnelled]) -> None:
+def _lift(folder: Path, hosts: str, client: str | None, rows: list[Tunnelled], *, as_json: bool) -> None:
     try:
         pattern = HostPattern.parse(hosts)
     except ValueError as error:
@@ -59,7 +67,7 @@ def _lift(folder: Path, hosts: str, client: str | None, rows: list[Tunnelled]) -
         for path in paths:
             path.unlink(missing_ok=True)
         raise click.ClickException("no proxy runs with this state folder")
-    click.echo(f"lifted {count} tunnel{'' if count == 1 else 's'}")
+    click.echo(json.dumps({"lifted": count}) if as_json else f"lifted {count} tunnel{'' if count == 1 else 's'}")
 
 
 def _are_taken(paths: Sequence[Path]) -> bool:

@@ -249,6 +249,20 @@ class Store:
                     seen.add(url)
                     yield url
 
+    async def copied(self, pattern: str) -> AsyncIterator[str]:
+        """Yield the URLs of objects with copies. Raises ValueError for a malformed pattern; UnavailableError."""
+        if names_one(pattern):
+            if await self.has_copies(pattern):
+                yield pattern
+            return
+        matches, seen = matcher(pattern), set[str]()
+        async for part in self._link.backend.copied():
+            for url in part:
+                if matches(url) and url not in seen:
+                    seen.add(url)
+                    if await self.has_copies(url):
+                        yield url
+
     async def records(self) -> AsyncIterator[Record]:
         """Yield the stored records of all objects, in no order. Raises UnavailableError."""
         seen = set[str]()

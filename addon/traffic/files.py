@@ -8,7 +8,7 @@ import errno
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -103,6 +103,13 @@ class TrafficFiles:
                 matching[request.url] = matches(request.url)
             return request.time_s <= until_s and matching[request.url]
 
+        return self._overwrite(is_meant, until_s)
+
+    def forget_clients(self, names: Container[str], until_s: float) -> int:
+        """Overwrite the requests of clients with these logged names up to a moment; return how many."""
+        return self._overwrite(lambda request: request.time_s <= until_s and request.client in names, until_s)
+
+    def _overwrite(self, is_meant: Callable[[LoggedRequest], bool], until_s: float) -> int:
         last_day = _day(until_s // DAY_S)
         return sum(_overwrite(path, is_meant) for path in self.days() if path.stem <= last_day)
 

@@ -204,6 +204,7 @@ UNITS = {
     "embedded|URL": r"redis://",
     "forward|reverse:URL": r"proxy",
     "line|json|combined|squid|TEMPLATE": r"[Ff]ormat",
+    "URL|off": r"requested",
     "URL": r"http://|rediss://",
 }
 """By metavar, what the help of an option with such a value must say: its unit, its format, or what it names."""

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from bestbefore.addon import cli
@@ -14,3 +16,6 @@ def test_each_policy_is_listed_as_a_spec_with_its_defaults(capsys: pytest.Captur
     assert "indttl:theta=0.1,alpha=0.1,window=1d,threshold=2" in specs
     assert printed[printed.index("oracle") + 1].endswith("(In replays only.)")
     assert parse_spec(f"ttl:{printed[-1].strip()}") is not None
+    assert cli.run(["policies", "--json"]) == 0
+    objects = list(map(json.loads, capsys.readouterr().out.splitlines()))
+    assert [spec for one in objects for spec in one["specs"][:1]] == specs

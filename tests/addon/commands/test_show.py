@@ -155,6 +155,17 @@ def test_json_lists_one_object_on_a_line(show: Show, state: Path) -> None:
     assert [json.loads(line)["url"] for line in out.splitlines()] == [FEED, PAGE]
 
 
+def test_the_list_is_sorted_and_cut(show: Show, state: Path) -> None:
+    def listed(*options: str) -> list[str]:
+        return [json.loads(line)["url"] for line in show("--json", *options, "--state", str(state))[1].splitlines()]
+
+    assert listed() == listed("--sort", "updates") == [FEED, PAGE]
+    assert listed("--sort", "url") == [FEED, PAGE]
+    assert listed("--limit", "1") == [FEED]
+    assert listed("--sort", "next", "--limit", "1") == [FEED]
+    assert show("--limit", "0", "--state", str(state))[0] == 2
+
+
 def test_the_rules_are_those_of_the_configuration(show: Show, state: Path, tmp_path: Path) -> None:
     config = tmp_path / "proxy.toml"
     config.write_text('[[domain]]\nmatch = "*.example.org"\npolicy = "ttl"\nobey = "shorten"\nmax_ttl = "6h"\n')
