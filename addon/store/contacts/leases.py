@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from bestbefore.addon.rfc9111.caching.vary import Values
-from bestbefore.addon.store.backend.interface import Backend, CommandError, CopySet
+from bestbefore.addon.store.backend.interface import Backend, CommandError, CopySet, UnavailableError, UnwritableError
 from bestbefore.addon.store.cache.copies import Copies
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import log
@@ -37,6 +37,8 @@ class ContactLease:
     """Whether another process is known to wait for it."""
     is_shareable: bool = True
     """Whether the response to the contact is, once that has ended."""
+    is_used: bool = True
+    """Whether there was a contact."""
 
     def end(self, *, is_shareable: bool) -> None:
         """End it: those who wait find the response in the store or, if it is not shareable, make contacts of their own.
@@ -91,7 +93,7 @@ class ContactLeases:
             # Before the backend is asked, as it may end meanwhile.
             self._waiters.setdefault(name.digest, set()).add(ended)
             try:
-                begun = await self._link.read(partial(_begin, name, token))
+                begun = await self._ask(partial(_begin, name, token))
                 if begun is None:
                     return None
                 lease = self._take(name, token) if begun.is_ours else None
@@ -112,10 +114,22 @@ class ContactLeases:
                 self._leave(name.digest, ended)
         return None
 
+    async def _ask[T](self, ask: Callable[[Backend], Awaitable[T]]) -> T | None:
+        """Return the reply of the backend; None if it is down, or refuses writes: it may be read from even so."""
+        if self._link.down:
+            return None
+        try:
+            return await ask(self._link.backend)
+        except UnavailableError as e:
+            self._link.mark_down(e)
+        except (UnwritableError, CommandError) as e:
+            log.debug("no lease of a contact: %s", e)
+        return None
+
     def _again(self, name: ContactName) -> ContactLease | None:
         """Return the lease of the last contact, which is not ended in the backend yet, if no other process waits."""
         lease = self._ended.get(name.digest)
-        if lease is None or lease.is_awaited:
+        if lease is None or lease.is_awaited or not lease.is_used:
             return None
         del self._ended[name.digest]
         lease = self._held[name.digest] = ContactLease(name, lease.token, self._end)
@@ -129,6 +143,7 @@ class ContactLeases:
 
     def _give_back(self, lease: ContactLease | None) -> None:
         if lease is not None:
+            lease.is_used = False
             lease.end(is_shareable=True)
 
     def _leave(self, digest: str, ended: asyncio.Future[bool]) -> None:
@@ -167,7 +182,7 @@ class ContactLeases:
             await asyncio.sleep(RENEW_S)
             leases = [(one.name, one.token) for one in (*self._held.values(), *self._ended.values())]
             if leases:
-                await self._link.read(partial(_renew, leases))
+                await self._ask(partial(_renew, leases))
 
     def close(self) -> None:
         """Renew no more leases."""
