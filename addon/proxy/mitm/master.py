@@ -152,5 +152,6 @@ def _greeting(service: Service, master: Master, bundle: Path) -> str:
         admin_url=service.admin_url,
         store=settings.store.rpartition("@")[2],
         traffic=span(settings.traffic_keep) if settings.traffic_log else None,
+        workers=service.place.workers,
         show=show_command(settings, default_state(os.environ).absolute(), service.config_file, sys.argv[0]),
     )

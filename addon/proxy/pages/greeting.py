@@ -20,20 +20,22 @@ def greeting(
     store: str,
     traffic: str | None,
     show: str,
+    workers: int = 1,
 ) -> str:
-    """Return the text: addresses, state folder, the certificate to trust, and a command to try.
+    """Return the text: addresses, number of processes, state folder, the certificate to trust, and a command to try.
 
     `traffic`: how long the traffic log is kept; None: there is none. `show`: the command `show` for this proxy.
     """
     admin = "  metrics      off\n"
     if admin_url:
         admin = f"  dashboard    {admin_url}/\n  metrics      {admin_url}/metrics\n"
+    several = "" if workers == 1 else f"  workers      {workers}, each with a part of the connections\n"
     logged = "" if traffic is None else f"  traffic log  {state / FOLDER}: requests are kept for {traffic}\n"
     return f"""\
 bestbefore {version("bestbefore")} listens on {proxy_url}
 
   state        {state} (store: {store})
-{logged}{admin}  certificate  {ca_file}
+{several}{logged}{admin}  certificate  {ca_file}
                Trust it, and HTTPS is cached too. How: open http://{HOST}/ through the proxy.
                For one command: curl --cacert {shlex.quote(str(bundle))}
   try          curl -i --proxy {proxy_url} http://{HOST}/clock

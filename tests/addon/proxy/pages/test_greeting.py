@@ -1,11 +1,12 @@
 """The command in the greeting works as printed."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bestbefore.addon.config.settings import Settings
-from bestbefore.addon.proxy.pages.greeting import show_command
+from bestbefore.addon.proxy.pages.greeting import greeting, show_command
 
 DEFAULT = Path("/home/me/.local/state/bestbefore")
 
@@ -40,3 +41,18 @@ def test_a_program_that_is_not_on_the_path_is_named_by_its_own(tmp_path: Path) -
     elsewhere.touch(0o755)
     assert command(Settings(state=DEFAULT), program=str(elsewhere)) == f"{elsewhere} show"
     assert command(Settings(state=DEFAULT), program=str(program)) == "bestbefore show"
+
+
+def test_several_processes_are_named() -> None:
+    given: dict[str, Any] = {
+        "proxy_url": "http://127.0.0.1:8080",
+        "state": DEFAULT,
+        "ca_file": DEFAULT,
+        "bundle": DEFAULT,
+        "admin_url": None,
+        "store": "embedded",
+        "traffic": None,
+        "show": "show",
+    }
+    assert "workers" not in greeting(**given)
+    assert "\n  workers      2" in greeting(**given, workers=2)
