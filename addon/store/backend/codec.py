@@ -7,6 +7,7 @@ has its default is left out: so a default must never change. What is packed (`pa
 
 import dataclasses
 from collections.abc import Collection
+from sys import intern
 from typing import Any, get_type_hints
 
 import msgspec
@@ -35,7 +36,8 @@ def _plain(value: object) -> object:
 
 def _typed(wanted: type, value: Any) -> object:
     if wanted is Fields:
-        return Fields(msgspec.convert(value, tuple[tuple[str, str], ...]))
+        # most copies have the same names
+        return Fields((intern(name), line) for name, line in msgspec.convert(value, tuple[tuple[str, str], ...]))
     raise NotImplementedError(wanted)
 
 
