@@ -110,13 +110,13 @@ def disturb(wire: Wire, memory: Memory, chosen: random.Random, last: int) -> Non
                 client.increment_flow_control_window(7, last)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_each_request_is_answered_once_past_h2_or_by_it(context: Context, seed: int) -> None:
     memory, chosen = Memory(), random.Random(seed)
     wire = Wire(context, memory)
     client = wire.client
     asked: dict[int, tuple[str, str, int]] = {}
-    for _ in range(150):
+    for _ in range(120):
         for _ in range(chosen.choice((1, 1, 1, 3))):
             number, method = client.get_next_available_stream_id(), chosen.choice(("GET", "GET", "GET", "HEAD"))
             path = f"/{chosen.choice('ab')}={chosen.choice((0, 5, 5, 3_000))}"
@@ -160,12 +160,15 @@ def test_a_block_that_leaves_the_table_means_the_same_again(
             assert after == before
         elif block[0] & 0xE0 != 0x20:  # a size as before changes nothing
             assert after != before or any(len(value) > 100 for _, value, _ in fields)
-    for block in (end, bytes([0x0F]) + 40 * b"\xff", 50_000 * b"\xff"):
-        with suppress(HPACKError):
-            before = list(decoder.header_table.dynamic_entries)
-            is_left = leaves_table(block)
-            decoder.decode(block)
-            assert not is_left or list(decoder.header_table.dynamic_entries) == before
+    before, is_left = list(decoder.header_table.dynamic_entries), leaves_table(end)
+    with suppress(HPACKError):
+        decoder.decode(end)
+        assert not is_left or list(decoder.header_table.dynamic_entries) == before
+
+
+def test_a_malformed_block_is_read_to_its_end_at_once() -> None:
+    for block in (b"\x0f" + 40 * b"\xff", 60_000 * b"\xff", b"\x00", b"\x00\x7f"):
+        leaves_table(block)
 
 
 def test_blocks_of_usual_clients() -> None:
