@@ -8,13 +8,13 @@ processor time is read from /proc.
 """
 
 import argparse
-import asyncio
 import os
 import re
 import shutil
 import socket
 import ssl
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -28,17 +28,18 @@ from functools import partial
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
-import h2.config
-import h2.connection
-import h2.events
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from hit import Constant
+from hpack import Encoder
 from mitmproxy.certs import CertStore
 from results_page import write_page
 
 FOLDER = Path(__file__).parent
 SIZE = 10 * 1024
+URLS = 200
+WINDOW = 1 << 30
+WIDEN = struct.pack("!I", WINDOW)
 PORTS = {"mitmdump": 18481, "bare lean": 18482, "by streams": 18483, "at the bytes": 18484, "Squid": 18485}
 STOCK = """
 import mitmproxy.http
@@ -69,8 +70,10 @@ EXPLANATION = f"""Hits of {SIZE // 1024} KB, one process each, all running at on
 compares what was measured in the same seconds. `requests/s` is what a client gets; where other work ran beside it, hits
 per second of the proxy's processor time are steadier. Times are multiples of stock mitmdump with an addon that answers
 in `request`; each is the median of the rounds, with the smallest and the largest. *By streams* is bestbefore with
-every request through mitmproxy's events, *at the bytes* as it is installed ([layer](../decisions/layer.md)). The client
-of HTTPS is in Python: over HTTP/2 it takes a good part of the time, and processor time tells more there."""
+every request through mitmproxy's events, *at the bytes* as it is installed ([layer](../decisions/layer.md)). Where
+one URL is asked for, its answer is sent again as it was for up to a second; with {URLS} URLs in turn each answer is
+made for its request. The client of HTTPS is in Python, with requests made before: it takes a part of the time, and
+processor time tells more there."""
 
 
 @dataclass
@@ -170,11 +173,15 @@ def started_origin(leaf: Path | None = None) -> int:
     return origin.server_port
 
 
-def wrk(port: int, url: str, *, connections: int, seconds: float, folder: Path) -> tuple[float, float, float]:
+def wrk(
+    port: int, url: str, *, connections: int, seconds: float, folder: Path, urls: int = 1
+) -> tuple[float, float, float]:
     """Requests a second, and the milliseconds that half of them and 99 of 100 took at most."""
     script = folder / "ask.lua"
     host = url.split("/", 3)[2]
-    script.write_text(f'wrk.path = "{url}"\nwrk.headers["Host"] = "{host}"\n')
+    script.write_text(f'n = 0\nwrk.path = "{url}"\nwrk.headers["Host"] = "{host}"\n' + (
+        f'request = function() n = n + 1; return wrk.format(nil, "{url}" .. n % {urls}) end\n' if urls > 1 else ""
+    ))
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:.0f}s", "--latency", "-s", script,
                f"http://127.0.0.1:{port}"]
     said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=seconds + 30).stdout
@@ -186,58 +193,84 @@ def wrk(port: int, url: str, *, connections: int, seconds: float, folder: Path) 
     return per_s, times[0], times[1]
 
 
-async def tunnelled(port: int, host: str, *, seconds: float, http2: bool) -> tuple[float, float, float]:
+def tunnelled(port: int, host: str, *, seconds: float, http2: bool) -> tuple[float, float, float]:
     """The same for one client that asks for one URL again and again within one intercepted tunnel."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.set_alpn_protocols(["h2" if http2 else "http/1.1"])
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-    await reader.readuntil(b"\r\n\r\n")
-    await writer.start_tls(context, server_hostname="localhost")
-    ask = Http2Client(host, reader, writer).ask if http2 else partial(ask_http1, host, reader, writer)
-    took, until = [], time.perf_counter() + seconds
-    while (began := time.perf_counter()) < until:
-        await ask()
-        took.append(time.perf_counter() - began)
-    writer.close()
+    plain = socket.create_connection(("127.0.0.1", port))
+    plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    plain.sendall(f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    opened = b""
+    while b"\r\n\r\n" not in opened:
+        opened += plain.recv(4096)
+    with context.wrap_socket(plain, server_hostname="localhost") as tls:
+        ask = Http2Client(host, tls).ask if http2 else partial(ask_http1, host, tls)
+        took, until = [], time.perf_counter() + seconds
+        while (began := time.perf_counter()) < until:
+            ask()
+            took.append(time.perf_counter() - began)
     took.sort()
     return len(took) / seconds, 1e3 * took[len(took) // 2], 1e3 * took[len(took) * 99 // 100]
 
 
-async def ask_http1(host: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+def ask_http1(host: str, tls: ssl.SSLSocket) -> None:
     """One request over HTTP/1.1."""
-    writer.write(f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-    head = await reader.readuntil(b"\r\n\r\n")
-    if b" 200 " not in head[:16]:
-        raise RuntimeError(f"the proxy answered {head!r}")
-    await reader.readexactly(SIZE)
+    tls.sendall(f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    got = b""
+    while (end := got.find(b"\r\n\r\n")) < 0 or len(got) < end + 4 + SIZE:
+        if not (part := tls.recv(65536)):
+            raise RuntimeError(f"the proxy answered {got[:200]!r}")
+        got += part
+    if b" 200 " not in got[:16]:
+        raise RuntimeError(f"the proxy answered {got[:200]!r}")
 
 
 class Http2Client:
-    """One request after the other over HTTP/2."""
+    """One request after the other over HTTP/2, in frames made before, so that the client takes little time."""
 
-    def __init__(self, host: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader, self._writer = reader, writer
-        self._connection = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))
-        self._connection.initiate_connection()
-        self._fields = [(":method", "GET"), (":scheme", "https"), (":authority", host), (":path", "/")]
+    def __init__(self, host: str, tls: ssl.SSLSocket) -> None:
+        self._tls = tls
+        self._stream, self._got, self._taken = -1, b"", 0
+        encoder = Encoder()
+        fields = [(":method", "GET"), (":scheme", "https"), (":authority", host), (":path", "/")]
+        self._blocks = [encoder.encode(fields), encoder.encode(fields)]
+        settings = struct.pack("!HI", 4, WINDOW)  # SETTINGS_INITIAL_WINDOW_SIZE
+        tls.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, settings) + frame(8, 0, 0, WIDEN))
 
-    async def ask(self) -> None:
+    def ask(self) -> None:
         """One request."""
-        connection = self._connection
-        number, size = connection.get_next_available_stream_id(), 0
-        connection.send_headers(number, self._fields, end_stream=True)
-        while True:
-            self._writer.write(connection.data_to_send())
-            for event in connection.receive_data(await self._reader.read(65536)):
-                if isinstance(event, h2.events.DataReceived):
-                    size += len(event.data)
-                    connection.acknowledge_received_data(event.flow_controlled_length, number)
-                elif isinstance(event, h2.events.StreamEnded):
-                    if size != SIZE:
-                        raise RuntimeError(f"the proxy answered {size} bytes")
-                    return
+        self._stream += 2
+        self._tls.sendall(frame(1, 5, self._stream, self._blocks[self._stream > 1]))
+        size, is_over = 0, False
+        while not is_over:
+            kind, flags, content = self._read_frame()
+            if kind == 4 and not flags:
+                self._tls.sendall(frame(4, 1, 0, b""))
+            elif kind in (3, 7):
+                raise RuntimeError(f"the proxy ended it: {content!r}")
+            size += len(content) if kind == 0 else 0
+            is_over = kind in (0, 1) and bool(flags & 1)
+        if size != SIZE:
+            raise RuntimeError(f"the proxy answered {size} bytes")
+        self._taken += size
+        if self._taken > WINDOW // 2:
+            self._tls.sendall(frame(8, 0, 0, struct.pack("!I", self._taken)))
+            self._taken = 0
+
+    def _read_frame(self) -> tuple[int, int, bytes]:
+        while len(self._got) < 9 or len(self._got) < 9 + int.from_bytes(self._got[:3]):
+            if not (part := self._tls.recv(65536)):
+                raise RuntimeError("the proxy closed the connection")
+            self._got += part
+        end = 9 + int.from_bytes(self._got[:3])
+        kind, flags, content, self._got = self._got[3], self._got[4], self._got[9:end], self._got[end:]
+        return kind, flags, content
+
+
+def frame(kind: int, flags: int, stream: int, content: bytes) -> bytes:
+    """A frame of HTTP/2."""
+    return struct.pack("!I", len(content))[1:] + bytes((kind, flags)) + struct.pack("!I", stream) + content
 
 
 def rounds(pids: dict[str, int], number: int, load: Callable[[int], tuple[float, float, float]]) -> dict[str, Measured]:
@@ -278,7 +311,9 @@ def table(title: str, results: dict[str, Measured], pids: dict[str, int]) -> str
     if "Squid" in results:
         ours, squid = results["at the bytes"], results["Squid"]
         of_squid = statistics.median(a / b for a, b in zip(ours.per_s, squid.per_s, strict=True))
-        lines += ["", f"At the bytes: {of_squid:.2f} of Squid's requests a second (median of the rounds)."]
+        by_cpu = statistics.median(a / b for a, b in zip(ours.per_cpu_s, squid.per_cpu_s, strict=True))
+        lines += ["", f"At the bytes: {of_squid:.2f} of Squid's requests a second, {by_cpu:.2f} of those per second of"
+                      " processor time (medians of the rounds)."]
     return "\n".join(lines) + "\n"
 
 
@@ -298,15 +333,17 @@ def main() -> None:
     with running(kinds) as pids, tempfile.TemporaryDirectory() as folder:
         plain_port, secure_port = started_origin(), started_origin(certificate(Path(folder)))
         url = f"http://127.0.0.1:{plain_port}/"
-        plain = rounds(pids, given.rounds, lambda port: wrk(
-            port, url, connections=given.connections, seconds=given.seconds, folder=Path(folder)
-        ))
-        printed.append(table(f"HTTP, `wrk`, {given.connections} connections", plain, pids))
-        print(printed[-1], flush=True)
+        for urls, of in ((1, ""), (URLS, f", {URLS} URLs in turn")):
+            load = partial(
+                wrk, url=url, connections=given.connections, seconds=given.seconds, folder=Path(folder), urls=urls
+            )
+            title = f"HTTP, `wrk`, {given.connections} connections{of}"
+            printed.append(table(title, rounds(pids, given.rounds, load), pids))
+            print(printed[-1], flush=True)
         intercepting = {kind: pid for kind, pid in pids.items() if kind != "Squid"}
         for title, http2 in (("HTTP/1.1", False), ("HTTP/2", True)):
             load = partial(tunnelled, host=f"localhost:{secure_port}", seconds=given.seconds, http2=http2)
-            secure = rounds(intercepting, given.rounds, lambda port, load=load: asyncio.run(load(port)))
+            secure = rounds(intercepting, given.rounds, load)
             printed.append(table(f"Intercepted HTTPS, {title}, one client, one connection", secure, pids))
             print(printed[-1], flush=True)
     printed.append(f"Load average at the end, by this and by other work: {os.getloadavg()[1]:.1f}.\n")
