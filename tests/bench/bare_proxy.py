@@ -1,6 +1,8 @@
 """The floor for a hit: a lean mitmproxy whose addon answers every request in its `request` hook from memory.
 
-`python tests/bench/bare_proxy.py PORT SIZE` prints `listening` when it is ready and serves until it is stopped.
+Without SIZE, the floor for a miss: it has no such addon, and forwards.
+
+`python tests/bench/bare_proxy.py PORT [SIZE]` prints `listening` when it is ready and serves until it is stopped.
 """
 
 import asyncio
@@ -35,7 +37,7 @@ class Constant:
         flow.response = mitmproxy.http.Response(b"HTTP/1.1", 200, b"OK", headers, self._body, None, 0.0, 0.0)
 
 
-async def serve(port: int, size: int) -> None:
+async def serve(port: int, size: int | None) -> None:
     """Run until SIGTERM."""
     settings = options.Options(listen_host="127.0.0.1", listen_port=port, confdir=tempfile.mkdtemp())
     master = Master(settings)
@@ -46,7 +48,7 @@ async def serve(port: int, size: int) -> None:
         tlsconfig.TlsConfig(),
         disable_h2c.DisableH2C(),
         errorcheck.ErrorCheck(),
-        Constant(size),
+        *([] if size is None else [Constant(size)]),
     )
     settings.update(connection_strategy="lazy", upstream_cert=False)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, master.shutdown)
@@ -55,4 +57,4 @@ async def serve(port: int, size: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(int(sys.argv[1]), int(sys.argv[2])))
+    asyncio.run(serve(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else None))
