@@ -49,6 +49,7 @@ COMMANDS: Mapping[str, LazyCommand] = {
     "multicast": LazyCommand("bestbefore.replay.commands.multicast", "Simulate a channel to subscribers."),
     "papers": LazyCommand("bestbefore.replay.commands.papers", "Reproduce tables and figures of the papers."),
     "show": LazyCommand("bestbefore.addon.commands.show", "Show what was learnt about a URL."),
+    "tail": LazyCommand("bestbefore.addon.commands.upkeep.tail", "Follow the request log."),
     "purge": LazyCommand("bestbefore.addon.commands.purge", "Remove copies."),
     "forget": LazyCommand("bestbefore.addon.commands.forget", "Remove copies and histories."),
     "tunnels": LazyCommand("bestbefore.addon.commands.tunnels", "List and lift tunnels of clients without the CA."),

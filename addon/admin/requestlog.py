@@ -34,23 +34,17 @@ HEADING = (
 )
 
 
-class RequestLog:
-    """Writes a line for each request to a stream; with colours, and a heading first, if that is a terminal."""
+class RequestLines:
+    """The line of each request for people; with colours if a stream is a terminal."""
 
-    def __init__(self, stream: TextIO, writer: Writer, *, heading: bool = True) -> None:
-        """`writer` writes to `stream`, which is only checked for being a terminal; only that has a heading."""
-        self._writer = writer
+    def __init__(self, stream: TextIO) -> None:
         self._second, self._second_text = -1, ""
         console = Console(file=stream, highlight=False)
         self._verdicts = {
             outcome: _rendered(console, f"{outcome:<{_VERDICT_WIDTH}}", style) for outcome, style in _STYLES.items()
         }
-        if heading and console.is_terminal:
-            writer.write(_rendered(console, HEADING, "dim") + "\n")
-
-    def add(self, answered: Answered) -> None:
-        """Queue the line of a request. Never raises and never waits."""
-        self._writer.write(self.line(answered) + "\n")
+        self.heading = _rendered(console, HEADING, "dim") if console.is_terminal else None
+        """The line above them; None where there is no terminal."""
 
     def line(self, answered: Answered) -> str:
         """Return the line of a request without newline: printable ASCII and colours."""
@@ -66,6 +60,21 @@ class RequestLog:
             f"{'' if answered.complete else ' (truncated)'}"
             f"{f' (because {bare_url(answered.because)} changed)' if answered.because else ''}"
         )
+
+
+class RequestLog(RequestLines):
+    """Writes a line for each request to a stream, and a heading first, if that is a terminal."""
+
+    def __init__(self, stream: TextIO, writer: Writer, *, heading: bool = True) -> None:
+        """`writer` writes to `stream`, which is only checked for being a terminal; only that has a heading."""
+        super().__init__(stream)
+        self._writer = writer
+        if heading and self.heading is not None:
+            writer.write(self.heading + "\n")
+
+    def add(self, answered: Answered) -> None:
+        """Queue the line of a request. Never raises and never waits."""
+        self._writer.write(self.line(answered) + "\n")
 
 
 def _rendered(console: Console, text: str, style: str) -> str:

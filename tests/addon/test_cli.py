@@ -204,6 +204,7 @@ UNITS = {
     "embedded|URL": r"redis://",
     "forward|reverse:URL": r"proxy",
     "line|json|combined|squid|TEMPLATE": r"[Ff]ormat",
+    "WORD": r"reason",
     "URL|off": r"requested",
     "URL": r"http://|rediss://",
 }
