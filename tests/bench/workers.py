@@ -33,8 +33,8 @@ Hits of 10 KB over 16 connections (`wrk`), in a second of processor time of all 
 supervisor and the store among them: one process and two in turn, and the median ratio of the pairs. What a miss
 takes one client, the median of 300, and its processor time: two workers take a lease in the store for each contact,
 one does not. How long after a response a copy is a hit at the other worker, and after a purge is none any more,
-asked every 5 ms by requests with `only-if- cached`; "load": while `wrk` asks for hits. Contacts when 200 clients
-ask for an object at once for which the origin takes 3 s; and when the worker that contacts the origin is killed by
+asked every 5 ms by requests with `only-if-cached`; "load": while `wrk` asks for hits. Contacts when 200 clients ask
+for an object at once for which the origin takes 3 s; and when the worker that contacts the origin is killed by
 SIGKILL one second after they asked: who is answered, and when after the kill, less the origin's 3 s. Requests that
 six clients lose which each open a connection for each request, when one of two workers is killed under their load."""
 
