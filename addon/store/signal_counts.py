@@ -1,6 +1,7 @@
 """How often signals were right, by site and kind, which all processes of a store count together."""
 
 from collections.abc import Mapping
+from dataclasses import astuple
 
 import msgspec
 
@@ -8,7 +9,7 @@ from bestbefore.addon.engine.signals.evidence import SOURCES_KEPT, SignalEvidenc
 from bestbefore.addon.store.cache.link import Link
 
 _NAME = "signals"
-type _Rows = list[tuple[str, str, float, float, float]]
+type _Rows = list[tuple[str, str, list[float]]]
 
 
 class SignalCounts:
@@ -18,19 +19,19 @@ class SignalCounts:
         self._link = link
 
     async def read(self) -> dict[SignalSource, SignalEvidence]:
-        """Return the evidence of all sources; empty while the backend is down."""
+        """Return the evidence of all sources; empty while the backend is down, or if another version wrote it."""
         found = await self._link.read(lambda backend: backend.position(_NAME))
         try:
             rows = msgspec.json.decode(found or b"[]", type=_Rows)
-        except msgspec.DecodeError:
+            return {SignalSource(site, kind): SignalEvidence(*counts) for site, kind, counts in rows}
+        except (msgspec.DecodeError, TypeError):
             return {}
-        return {SignalSource(site, kind): SignalEvidence(*counts) for site, kind, *counts in rows}
 
     async def add(self, more: Mapping[SignalSource, SignalEvidence], gone: frozenset[str] = frozenset()) -> None:
         """Add to the sums, and remove those of some sites. The sources that were judged last are kept."""
         sums = await self.read()
         for source, counts in more.items():
             sums[source] = sums.pop(source, SignalEvidence()).plus(counts)
-        kept = [(*source, e.right, e.wrong, e.missed) for source, e in sums.items() if source.site not in gone]
+        kept = [(*source, astuple(e)) for source, e in sums.items() if source.site not in gone]
         value = msgspec.json.encode(kept[-SOURCES_KEPT:])
         await self._link.read(lambda backend: backend.put_position(_NAME, value))

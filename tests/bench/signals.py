@@ -21,6 +21,7 @@ from bestbefore.addon.clock import ManualClock  # noqa: E402
 from bestbefore.addon.engine.observation import Fingerprint, Observation  # noqa: E402
 from bestbefore.addon.engine.signals.listed import ListedPages  # noqa: E402
 from bestbefore.addon.feeds.sitemap import ListedPage, Sitemap  # noqa: E402
+from bestbefore.addon.prefetcher.estimates import PUSHED_PER_DAY  # noqa: E402
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator  # noqa: E402
 from bestbefore.addon.proxy.signals.signals import SITEMAP, WEBSUB, Signals  # noqa: E402
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy  # noqa: E402
@@ -46,7 +47,9 @@ LIVE = {
 SITE = "http://site.example"
 SITEMAP_POLLS_S = HOUR_S
 LATE_S = 6 * HOUR_S
-CHANNELS = ("nothing", "honest sitemap", "sitemap 6 h late", "lying sitemap", "pushes", "Update-History")
+FALSE_NAMES = {"half false sitemap": 1, "3/4 false sitemap": 3}
+"""How many pages a sitemap names without a change, for each that it names with one."""
+CHANNELS = ("nothing", "honest sitemap", "sitemap 6 h late", *FALSE_NAMES, "lying sitemap", "pushes", "Update-History")
 DELTA_POLLS_A_DAY = 4
 
 EXPLANATION = f"""*Changes of pages.* Up to {OF_SOURCE} objects of each of {len(SOURCES)} recorded sources are the \
@@ -54,21 +57,25 @@ pages of one site, for {TESTED_S / DAY_S:.0f} days after {WARM_S / DAY_S:.0f} in
 requested {REQUESTS_A_DAY:.0f} times a day at random moments. The site sends Last-Modified. The proxy's own code \
 learns, evaluates `indttl`, takes signals and judges them; no sockets are involved. The sitemap is read each hour, \
 and these *polls* count as contacts. It lists each page's last change (*honest*), does so {LATE_S / HOUR_S:.0f} \
-hours late, or says at each reading that all pages have just changed (*lying*). *pushes* are those of a WebSub hub, \
-one at each change. With *Update-History* each answer has the times of all changes so far: what a proxy learns from \
-a parent that sends it.
+hours late, names with each change a page at random that has not changed (*half false*) or three (*3/4 false*), or \
+says at each reading that all pages have just changed (*lying*). *pushes* are those of a WebSub hub, one at each \
+change. With *Update-History* each answer has the times of all changes so far: what a proxy learns from a parent \
+that sends it.
 
 *contacts*, *polls* and *stale* are in percent of the requests. *equal* is the number of contacts relative to those \
 that the proxy needs without any signal for the same share of stale hits (by another theta, interpolated; `-` where \
-none from {THETAS[0]:g} to {THETAS[-1]:g} has that share; alpha is the same number). *precision* and *recall* are \
-what the proxy has counted at the end, *dropped* the share of signals that it has ignored.
+none from {THETAS[0]:g} to {THETAS[-1]:g} has that share; alpha is the same number); *itself* is that without the \
+polls, for sites whose sitemap others read. *precision* and *recall* are what the proxy has counted at the end, \
+*dropped* the share of signals that it has ignored.
 
 *Bytes of feeds.* What the proxy receives from an origin that answers `A-IM: feed`, with the feeds, sizes and code \
 of [feed_bandwidth](feed_bandwidth.md) at {DELTA_POLLS_A_DAY} polls a day: MB with a 304 where nothing is new, and \
 with deltas in place of the other documents.
 
-*Delay.* A push starts the fetch at once, so the delay is that of a fetch, where polls alone have that of \
-[feeds](feeds.md)."""
+*Polls saved by WebSub.* Recorded feeds, as if each had a hub: each push that arrives is followed by a contact at \
+once, and a poll by a day without contact, which finds what was lost ({PUSHED_PER_DAY:g} a day is the most that \
+prefetching makes of a feed whose pushes come; below half of them it polls as without). *Delay* is that from posting \
+to contact; for polls it is that of even intervals."""
 
 
 @dataclass
@@ -98,6 +105,13 @@ class Site:
         self.rule = DomainRule(Pattern.parse("*"), policy)
         self.clock = ManualClock(END_S - TESTED_S - WARM_S)
         self.found = Outcome()
+        rng, urls = np.random.default_rng(2), list(pages)
+        named: dict[str, list[float]] = {url: [] for url in urls}
+        for times_s in pages.values():
+            for at_s in np.repeat(times_s, FALSE_NAMES.get(channel, 0)).tolist():
+                named[urls[rng.integers(len(urls))]].append(at_s)
+        self.named_s = {url: np.sort(np.append(pages[url], named[url])) for url in urls}
+        """When the sitemap says that each page has changed."""
 
     async def run(self) -> Outcome:
         store = await open_memory_store(clock=self.clock, forget_after_s=1e12)
@@ -159,7 +173,7 @@ class Site:
         self.found.polls += at_s >= END_S - TESTED_S
         shown_s = at_s - (LATE_S if "late" in self.channel else 0.0)
         entries = []
-        for url, times_s in self.pages.items():
+        for url, times_s in self.named_s.items():
             n = int(np.searchsorted(times_s, shown_s, side="right"))
             changed_s = at_s if "lying" in self.channel else float(times_s[n - 1]) if n else 0.0
             entries.append(ListedPage(url, changed_s, changed_s))
@@ -185,14 +199,17 @@ def pages_of(traces: Path) -> dict[str, FloatArray]:
     return found
 
 
-def equal(without: list[Outcome], one: Outcome) -> float:
-    """Contacts relative to those without signals at the same share of stale hits; NaN beyond what was tried."""
+def equal(without: list[Outcome], one: Outcome, polls: int) -> float:
+    """Contacts relative to those without signals at the same share of stale hits; NaN beyond what was tried.
+
+    `polls`: how many contacts with the sitemap are not counted.
+    """
     stale = np.array([other.share(other.stale) for other in without])
     contacts = np.array([other.share(other.contacts) for other in without])
     mine = one.share(one.stale)
     if not stale[0] <= mine <= stale[-1]:
         return float("nan")
-    return one.share(one.contacts) / float(np.exp(np.interp(mine, stale, np.log(contacts))))
+    return one.share(one.contacts - polls) / float(np.exp(np.interp(mine, stale, np.log(contacts))))
 
 
 def deltas(traces: Path) -> Iterator[str]:
@@ -208,6 +225,38 @@ def deltas(traces: Path) -> Iterator[str]:
         yield f"{family:42} {whole / 1e6:8.2f} {small / 1e6:8.2f}"
 
 
+def pushed(times_s: FloatArray, end_s: float, received: FloatArray) -> tuple[int, float]:
+    """Contacts with a feed that pushes, and the summed delay, s: one at each push, and one a day after the last one."""
+    poll_s, contact_s, contacts, delay_s, waiting = DAY_S / PUSHED_PER_DAY, float(times_s[0]), 0, 0.0, [0.0][:0]
+    for at_s, is_received in zip((*times_s, end_s), (*received, True), strict=True):
+        while contact_s + poll_s < at_s:
+            contact_s, contacts = contact_s + poll_s, contacts + 1
+            delay_s, waiting = delay_s + sum(contact_s - one for one in waiting), []
+        waiting.append(float(at_s))
+        if is_received:
+            contact_s, contacts = float(at_s), contacts + 1
+            delay_s, waiting = delay_s + sum(contact_s - one for one in waiting), []
+    return contacts, delay_s
+
+
+def polls_saved(traces: Path) -> Iterator[str]:
+    """The table of feeds that push."""
+    updates = read_updates(traces / "postings_feeds.csv.gz", lambda _: None)
+    feeds = [updates.times_s[updates.object_ids == i] for i in range(len(updates.objects))]
+    feeds, end_s = [np.unique(one) for one in feeds if one.size], float(updates.times_s.max())
+    days, postings = sum(end_s - one[0] for one in feeds) / DAY_S, sum(one.size for one in feeds)
+    yield f"{len(feeds)} feeds, {postings / days:.2f} postings a day   contacts a day  mean delay, min"
+    for polls in (1, 4, 24, 96):
+        gap_s = DAY_S / polls
+        delay_s = sum(float(np.sum(gap_s - (one - one[0]) % gap_s)) for one in feeds)
+        yield f"{f'{polls} polls a day':40} {polls:10.2f} {delay_s / postings / 60.0:16.1f}"
+    for lost in (0.0, 0.1, 0.5):
+        rng = np.random.default_rng(3)
+        found = [pushed(one, end_s, rng.uniform(size=one.size) >= lost) for one in feeds]
+        contacts, delay_s = (sum(column) for column in zip(*found, strict=True))
+        yield f"{f'pushes, {lost:.0%} of them lost':40} {contacts / days:10.2f} {delay_s / postings / 60.0:16.1f}"
+
+
 def main() -> None:
     traces = Path(sys.argv[1])
     pages = pages_of(traces)
@@ -220,19 +269,19 @@ def main() -> None:
     lines = [f"{len(pages)} pages, {found['nothing', 0.1].requests:,} requests, "
              f"{sum(int(np.sum(t > END_S - TESTED_S)) for t in pages.values()):,} changes", "",
              f"{'what the site tells':18} {'theta':>5} {'contacts':>8} {'polls':>5} {'stale':>6} {'equal':>6} "
-             f"{'precision':>9} {'recall':>6} {'dropped':>7}"]  # fmt: skip
+             f"{'itself':>6} {'precision':>9} {'recall':>6} {'dropped':>7}"]  # fmt: skip
     for (channel, theta), one in found.items():
         if theta not in SHOWN:
             continue
-        ratio = equal(without, one)
+        ratios = "".join(f" {ratio:6.2f}" for polls in (0, one.polls) if (ratio := equal(without, one, polls)))
         dropped, taken = one.signals.get("dropped", 0), one.signals.get("believed", 0)
         shown = f"{one.precision:9.2f} {one.recall:6.2f} {100 * dropped / max(dropped + taken, 1):6.0f}%"
         lines.append(
             f"{channel:18} {theta:5g} {one.share(one.contacts):8.1f} {one.share(one.polls):5.1f} "
-            f"{one.share(one.stale):6.2f} "
-            f"{'-' if np.isnan(ratio) else f'{ratio:.2f}':>6} {shown if dropped + taken else ''}".rstrip()
+            f"{one.share(one.stale):6.2f}"
+            f"{ratios.replace('nan', '  -')} {shown if dropped + taken else ''}".rstrip()
         )
-    lines += ["", *deltas(traces)]
+    lines += ["", *polls_saved(traces), "", *deltas(traces)]
     print("\n".join(lines))
     if "--record" in sys.argv:
         write_page(PAGE, "What the signals of origins bring", EXPLANATION, "\n".join(lines))

@@ -36,11 +36,14 @@ class SignalBook:
         source, at_s = self._pending.get(url, (None, None))
         return None if source is None or self.of(source).is_dropped else at_s
 
-    def contacted(self, url: str, *, changed: bool | None) -> SignalSource | None:
-        """Judge the pending signal of an object by a contact; return its source, None if there was none."""
+    def contacted(self, url: str, *, changed: bool | None, chance: float = 0.0) -> SignalSource | None:
+        """Judge the pending signal of an object by a contact; return its source, None if there was none.
+
+        `chance`: the probability of a change without any signal.
+        """
         source, _ = self._pending.pop(url, (None, None))
         if source is not None and changed is not None:
-            self._add(source, SignalEvidence(right=float(changed), wrong=float(not changed)))
+            self._add(source, SignalEvidence.judged(changed=changed, chance=chance))
         return source
 
     def unannounced(self, url: str, listing: str, after_s: float) -> None:
@@ -56,7 +59,7 @@ class SignalBook:
 
     def recalled(self, source: SignalSource, *, announced: bool) -> None:
         """Count a change that was found before any signal, by whether the next reading announced it."""
-        self._add(source, SignalEvidence(right=1.0) if announced else SignalEvidence(missed=1.0))
+        self._add(source, SignalEvidence(right=1.0, expected=1.0) if announced else SignalEvidence(missed=1.0))
 
     def take_unwritten(self) -> dict[SignalSource, SignalEvidence]:
         """Return what was added since the last call."""

@@ -9,7 +9,7 @@ from cachetools import LRUCache
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import RecordChange
-from bestbefore.addon.engine.signals.evidence import SignalEvidence, SignalSource
+from bestbefore.addon.engine.signals.evidence import SignalEvidence, SignalSource, own_chance
 from bestbefore.addon.engine.signals.links import DeclaredHubs
 from bestbefore.addon.engine.signals.listed import ListedPages, says_changed
 from bestbefore.addon.feeds.sitemap import Sitemap
@@ -103,7 +103,7 @@ class Signals:
         """Judge by a contact; return the source of the signal that it has judged, None if there was none."""
         if not learnt.applied:
             return None
-        source = self.book.contacted(url, changed=learnt.changed)
+        source = self.book.contacted(url, changed=learnt.changed, chance=own_chance(learnt))
         since_s = self._pushed_since.get(url)
         if source is None and since_s is not None and learnt.changed and learnt.new_updates_s:
             if learnt.record.updates[-1].after_s >= since_s:

@@ -40,7 +40,7 @@ def test_changes_wait_for_the_sitemap_that_should_announce_them() -> None:
 def test_only_what_was_added_since_is_written_and_added_to_the_sums_of_others() -> None:
     book = SignalBook()
     book.recalled(SOURCE, announced=True)
-    assert book.take_unwritten() == {SOURCE: SignalEvidence(right=1.0)}
+    assert book.take_unwritten() == {SOURCE: SignalEvidence(right=1.0, expected=1.0)}
     assert book.take_unwritten() == {}
     book.recalled(SOURCE, announced=False)
     book.load({SOURCE: SignalEvidence(right=7.0)})

@@ -67,7 +67,8 @@ async def test_a_page_that_its_sitemap_says_has_changed_expires_and_is_fetched()
     assert (expiry_s <= RealClock().now(), reason) == (True, REASON)
     assert one.believed == [(PAGE, one.now_s - 30, SITEMAP)]
     await one.contact("2", one.now_s)
-    assert one.signals.evidence(PAGE, SITEMAP) == SignalEvidence(right=1.0)
+    seen = one.signals.evidence(PAGE, SITEMAP)
+    assert (seen.right, seen.wrong, 0.0 < seen.expected < 1.0) == (1.0, 0.0, True)
     assert one.counted == [(SITEMAP, "believed"), (SITEMAP, "right")]
 
 
@@ -94,7 +95,7 @@ async def test_a_change_that_the_next_reading_does_not_announce_is_missed() -> N
     assert one.signals.evidence(PAGE, SITEMAP) == SignalEvidence(missed=1.0)
     await one.contact("3", one.now_s - 10)
     await one.read(ListedPage(PAGE, one.now_s - 15, one.now_s - 15))
-    assert one.signals.evidence(PAGE, SITEMAP) == SignalEvidence(right=1.0, missed=1.0)
+    assert one.signals.evidence(PAGE, SITEMAP) == SignalEvidence(right=1.0, missed=1.0, expected=1.0)
 
 
 async def test_evidence_is_shared_by_the_store_until_it_is_forgotten() -> None:
