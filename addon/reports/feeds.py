@@ -1,6 +1,5 @@
 """Reports on feeds: those that are watched, and those among the objects most requested."""
 
-import asyncio
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -31,13 +30,10 @@ async def feed_rows(store: Store, watched: Collection[str], most: int, start: in
     """Return so many feeds from a place on, those in trouble first, then by URL; and how many there are."""
     troubles = await store.planning.troubles()
     requested = [url for url, _ in await store.top(MOST_REQUESTED)]
-    records = await asyncio.gather(*(store.record(url) for url in requested))
-    feeds = {record.url for record in records if record is not None and record.feed is not None}
+    feeds = {record.url for record in await store.stored_records(requested) if record.feed is not None}
     urls = sorted(feeds | set(watched), key=lambda url: (url not in troubles, url))
-    rows = await asyncio.gather(
-        *(_row(store, url, url in watched, troubles.get(url)) for url in urls[start : start + most])
-    )
-    return list(rows), len(urls)
+    rows = [await _row(store, url, url in watched, troubles.get(url)) for url in urls[start : start + most]]
+    return rows, len(urls)
 
 
 async def _row(store: Store, url: str, watched: bool, trouble: Trouble | None) -> FeedRow:

@@ -50,7 +50,7 @@ class ObjectReports:
     async def most_requested(self, most: int, start: int = 0) -> list[ListedObject]:
         """Return so many of the most requested objects, from a place in their order on."""
         top = (await self._store.top(start + most))[start:]
-        found = await asyncio.gather(*(self._listed(url, requests) for url, requests in top))
+        found = [await self._listed(url, requests) for url, requests in top]
         return [one for one in found if one is not None]
 
     async def _listed(self, url: str, requests: int) -> ListedObject | None:

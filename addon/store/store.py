@@ -286,6 +286,11 @@ class Store:
         """Add entries of a backup: see `SavedState.restore`."""
         return await self._link.backend.learnt.restore(entries)
 
+    async def stored_records(self, urls: Sequence[str]) -> list[Record]:
+        """Return the stored records of these objects, with one round trip; none while the backend is down."""
+        found = await self._link.read(lambda backend: backend.records(urls)) or ()
+        return [one.record for one in found if one.record is not None and not self._tombstones.is_forgotten(one)]
+
     # Groups
 
     async def group(self, name: str, belongs: LabelFilter, domain: str | None = None) -> GroupCounts:

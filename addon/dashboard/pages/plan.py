@@ -12,8 +12,10 @@ from bestbefore.addon.reports.plan import due_text
 async def read(asked: Asked) -> PageView:
     """Return the schedule of all proxies on the store."""
     prefetch = asked.source.config.prefetch
-    async with asked.source.store() as store:
-        plan = await outlook(store, asked.now_s, LISTED, prefetch.watched)
+    plan = None
+    if prefetch.enabled:  # else the stored schedule of an earlier run would be read
+        async with asked.source.store() as store:
+            plan = await outlook(store, asked.now_s, LISTED, prefetch.watched)
     return PageView(
         "plan.html",
         "Plan",
