@@ -357,7 +357,7 @@ async def test_requests_are_added_up(store):
     assert await store.top(1) == [(URL, 4)]
     assert await store.top(9) == [(URL, 4), ("http://b.com/", 1)]
     store.requested("http://c.com/")
-    assert await store.top(9) == [(URL, 4), ("http://b.com/", 1), ("http://c.com/", 1)]
+    assert await store.top(9) == [(URL, 4), ("http://c.com/", 1), ("http://b.com/", 1)]
 
 
 # The server is away
