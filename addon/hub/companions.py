@@ -67,7 +67,7 @@ class Companions(Companion):
 def of_proxy(service: Service) -> Companion:
     """Return what runs beside a proxy; the first of several workers has what only one can have. Raises InputError."""
     if not service.place.is_first:
-        return Companions((Prefetcher(service),))
+        return Companions((Prefetcher(service), WebSubSubscriber(service)))
     return Companions((Prefetcher(service), WebSubSubscriber(service), Edge(service), DashboardCompanion(service)))
 
 

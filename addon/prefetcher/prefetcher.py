@@ -20,6 +20,7 @@ from bestbefore.addon.prefetcher.runner import Done, Runner
 from bestbefore.addon.proxy.companion import Companion
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.service import Service
+from bestbefore.addon.proxy.signals.signals import ELSEWHERE
 from bestbefore.addon.rfc9111.message import Head
 
 logger = logging.getLogger(__name__)
@@ -144,7 +145,7 @@ class Prefetcher(Companion):
         if self._candidates.hasten(url):
             logger.debug("%s: changed, by %s", url, kind)
             self._runner.wake.set()
-        elif not self._candidates.holds(url) and len(self._changed) < MOST_TO_LOOK_AT:
+        elif kind != ELSEWHERE and not self._candidates.holds(url) and len(self._changed) < MOST_TO_LOOK_AT:
             self._changed.add(url)
 
     def pushed_until(self, url: str, until_s: float) -> None:

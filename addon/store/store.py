@@ -221,6 +221,10 @@ class Store:
         """Store a copy in place of the same variant's; `body` None: the content is unchanged."""
         self._copies.put(copy, body)
 
+    def leave_memory(self, url: str, before_s: float) -> None:
+        """Read the copies of an object again that were current last before a moment: another process changed them."""
+        self._copies.leave_memory(url, before_s)
+
     def drop(self, url: str) -> None:
         """Invalidate all copies of an object that were stored before now."""
         self._invalidation.invalidate(url, exact=True)

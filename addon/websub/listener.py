@@ -25,10 +25,10 @@ _logger.addFilter(lambda record: not (record.exc_info and record.exc_info[0]))  
 class Callbacks(Protocol):
     """What answers the hubs."""
 
-    def secret_of(self, path: str) -> str | None:
+    def secret_of(self, path: str) -> Awaitable[str | None]:
         """Return the secret of the subscription with this path; None if there is none."""
 
-    def verify(self, path: str, query: Mapping[str, str]) -> str | None:
+    def verify(self, path: str, query: Mapping[str, str]) -> Awaitable[str | None]:
         """Return the challenge that confirms an intent of ours; empty for a denial; None if the intent is not ours."""
 
     def pushed(self, path: str, proof: PushProof) -> Awaitable[None]:
@@ -92,11 +92,11 @@ class _Refusing(asyncio.Protocol):
 def _handler(callbacks: Callbacks) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def answer(request: web.Request) -> web.Response:
         path = request.path.rpartition("/")[2]
-        secret = callbacks.secret_of(path)
+        secret = await callbacks.secret_of(path)
         if secret is None:
             return web.Response(status=404)
         if request.method == "GET":
-            challenge = callbacks.verify(path, request.query)
+            challenge = await callbacks.verify(path, request.query)
             return web.Response(status=404) if challenge is None else web.Response(text=challenge)
         if request.method != "POST":
             return web.Response(status=405, headers={"Allow": "GET, POST"})

@@ -5,6 +5,8 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from enum import StrEnum
+from functools import partial
 from urllib.parse import urljoin
 
 from bestbefore.addon.engine.request import marked
@@ -20,7 +22,7 @@ from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.proxy.signals.signals import WEBSUB
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
 from bestbefore.addon.websub.listener import HubListener
-from bestbefore.addon.websub.subscriptions import Subscriptions, ranges_wanted
+from bestbefore.addon.websub.subscriptions import MOST, Subscriptions, ranges_wanted
 from bestbefore.addon.wishes import Wishes
 
 logger = logging.getLogger(__name__)
@@ -37,8 +39,17 @@ TRUSTED_RECALL = 0.5
 """From which share of announced changes on polls fall to their floor."""
 
 
+class _Step(StrEnum):
+    """What is to be done about a subscription; the first two are modes of requests to hubs."""
+
+    SUBSCRIBE = "subscribe"
+    UNSUBSCRIBE = "unsubscribe"
+    END = "end"
+    """The hub has not verified the end: it is over all the same."""
+
+
 class WebSubSubscriber(Companion):
-    """The subscriptions of a proxy, if the configuration enables them."""
+    """The subscriptions of a proxy, if it is to have some. Proxies with one store and callback share them."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -52,13 +63,24 @@ class WebSubSubscriber(Companion):
         """How long after a reading of the demand the next follows; it doubles after an object has declared a hub."""
         self._asking: dict[str, asyncio.Task[None]] = {}
         """The requests under way, by the host of the hub."""
+        self._looked_at: frozenset[str] = frozenset()
+        """The objects whose demand was read the last time."""
+        self._queued: list[Callable[[Subscriptions], object]] = []
+        """The changes of subscriptions that wait for the next tick."""
+        self._announced: Mapping[str, PushSubscription] = {}
+        """The subscriptions of which prefetching and the evidence are informed."""
+        self._own_pushes: dict[str, float] = {}
+        """When pushes came to this process that `_announced` has not yet."""
 
     @property
     def counts_demand(self) -> bool:
         return self._settings.enabled
 
     async def start(self) -> None:
-        """Listen, and take over the subscriptions in the store. Raises StartError."""
+        """Listen, and go on with the subscriptions in the store; of several workers only the first listens and asks.
+
+        Raises StartError.
+        """
         settings, service = self._settings, self._service
         if not settings.enabled or service.settings.offline:
             return
@@ -67,11 +89,11 @@ class WebSubSubscriber(Companion):
         known = self._subscriptions = Subscriptions(service.store.positions, settings.callback_url)
         await known.read()
         for one in known:
-            if await service.store.record(one.url) is None:
-                known.forget(one.url)  # it was forgotten while no proxy ran
-            else:
-                self._announce(one)
-        self._listener = await HubListener.start(settings.listen.host, settings.listen.port, self)
+            if await service.store.record(one.url) is None:  # it was forgotten while no proxy ran
+                self._queued.append(partial(Subscriptions.forget, url=one.url))
+        self._announce_changes(known)
+        if service.place.is_first:
+            self._listener = await HubListener.start(settings.listen.host, settings.listen.port, self)
         service.signals.on_hub, service.signals.on_forgotten = self._declared, self._forget
         self._running = asyncio.create_task(self._run(known))
 
@@ -84,27 +106,36 @@ class WebSubSubscriber(Companion):
         if self._listener is not None:
             await self._listener.close()
         if self._subscriptions is not None:
-            await self._subscriptions.write()
+            await self._apply_queued(self._subscriptions)
 
     # What hubs ask and send: `listener.Callbacks`
 
-    def secret_of(self, path: str) -> str | None:
+    async def secret_of(self, path: str) -> str | None:
         """Return the secret of the subscription with this path, unless it is none yet."""
-        one = self._subscriptions.at(path) if self._subscriptions is not None else None
+        assert self._subscriptions is not None
+        await self._subscriptions.read()
+        one = self._subscriptions.at(path)
         return None if one is None or one.state is PushState.KNOWN else one.secret
 
-    def verify(self, path: str, query: Mapping[str, str]) -> str | None:
+    async def verify(self, path: str, query: Mapping[str, str]) -> str | None:
         """Return the challenge that confirms what was asked of the hub; empty for a denial; None: it was not asked."""
         assert self._subscriptions is not None
-        one, now_s = self._subscriptions.at(path), self._service.clock.now()
-        denied = None if one is None else one.denied(query, now_s)
-        found = denied or (None if one is None else one.verified(query, now_s))
+        now_s = self._service.clock.now()
+
+        def answered(known: Subscriptions) -> PushSubscription | None:
+            one = known.at(path)
+            found = None if one is None else one.denied(query, now_s) or one.verified(query, now_s)
+            if found is not None:
+                known.put(found)
+            return found
+
+        found = await self._subscriptions.update(answered)
         if found is None:
             return None
-        self._subscriptions.put(found)
-        self._announce(found)
-        self._count("denied" if denied else "verified")
-        if denied:
+        self._announce_changes(self._subscriptions)
+        is_denied = found.state is PushState.DENIED
+        self._count("denied" if is_denied else "verified")
+        if is_denied:
             logger.info("the hub of %s has refused the subscription", found.url)
             return ""
         return query["hub.challenge"]
@@ -117,34 +148,56 @@ class WebSubSubscriber(Companion):
             self._count("forged" if proof is PushProof.FORGED else "unexpected")
             return
         self._count(proof)
-        self._subscriptions.put(one.pushed(now_s))
-        await self._service.signals.announced(one.url, now_s if proof is PushProof.SIGNED else None, WEBSUB)
+        at_s = now_s if proof is PushProof.SIGNED else None
+        self._queued.append(partial(Subscriptions.note_push, path=path, at_s=now_s, is_signed=at_s is not None))
+        self._own_pushes[one.url] = now_s
+        await self._service.signals.announced(one.url, at_s, WEBSUB)
 
     # What is asked of hubs
 
     def _declared(self, url: str, found: DeclaredHubs) -> None:
-        if self._subscriptions is not None:
-            self._wait_s = TICK_S if self._subscriptions.declared(url, found) else self._wait_s
+        known = self._subscriptions
+        if known is not None and not known.has_declared(url, found):
+            self._queued.append(partial(Subscriptions.declared, url=url, found=found))
+            self._wait_s = TICK_S
 
     def _forget(self, matches: Callable[[str], bool]) -> None:
         """Remove subscriptions; hubs find out by the next push, which has no callback any more."""
         for one in self._subscriptions or ():
             if matches(one.url):
-                self._service.signals.pushed_since(one.url, None)
-                if self._subscriptions is not None:
-                    self._subscriptions.forget(one.url)
+                self._queued.append(partial(Subscriptions.forget, url=one.url))
+
+    async def _apply_queued(self, known: Subscriptions) -> None:
+        """Make the changes that wait; while the store is down they go on waiting."""
+        changes = self._queued[:MOST]
+
+        def apply(known: Subscriptions) -> bool:
+            for change in changes:
+                change(known)
+            return True
+
+        if not changes:
+            await known.read()
+            return
+        applied = await known.update(apply)
+        if applied:
+            del self._queued[: len(changes)]
+        del self._queued[:-MOST]
 
     async def _run(self, known: Subscriptions) -> None:
         read_s = -DEMAND_S
         while True:
             try:
+                await self._apply_queued(known)
+                self._announce_changes(known)
+                self._service.signals.judge_pushes({one.url: one.pushed_s for one in known})
                 now_s, mono_s = self._service.clock.now(), self._service.clock.monotonic()
-                if mono_s - read_s >= self._wait_s:
-                    self._wait_s = min(2.0 * self._wait_s, DEMAND_S)
-                    self._wanted, read_s = await self._read_wanted(known), mono_s
-                for one in known:
-                    self._attend(one, now_s)
-                await known.write()
+                if self._service.place.is_first:
+                    if mono_s - read_s >= self._wait_s:
+                        self._wait_s = min(2.0 * self._wait_s, DEMAND_S)
+                        self._wanted, read_s = await self._read_wanted(known), mono_s
+                    for one in known:
+                        await self._attend(known, one.url, now_s)
             except Exception:
                 logger.exception("subscriptions are tried again: this is a bug in bestbefore")
             await asyncio.sleep(TICK_S)
@@ -155,7 +208,7 @@ class WebSubSubscriber(Companion):
         asked = await service.store.planning.asked(urls, ASKED_RANGES) if urls else []
         if asked is None:
             return self._wanted
-        wanted = {}
+        self._looked_at, wanted = frozenset(urls), {}
         for url, ranges in zip(urls, asked, strict=True):
             stays = url in watched or self._wishes(url).prefetch == "always"
             found = ranges_wanted(ranges, self._wanted.get(url, ()), stays=stays)
@@ -163,21 +216,45 @@ class WebSubSubscriber(Companion):
                 wanted[url] = found
         return wanted
 
-    def _attend(self, one: PushSubscription, now_s: float) -> None:
-        """Ask the hub of a subscription if it is time."""
-        known = self._subscriptions
-        assert known is not None
-        if one.state is PushState.ENDING and now_s >= one.due_s():
-            known.put(replace(one, state=PushState.KNOWN, until_s=0.0))
-            return
+    def _next_step(self, one: PushSubscription | None, now_s: float) -> _Step | None:
+        """Return what is to be done about a subscription now; None if nothing."""
+        if one is None or one.url not in self._looked_at:
+            return None
+        if one.state is PushState.ENDING:
+            return _Step.END if now_s >= one.due_s() else None
         is_wanted = one.url in self._wanted and self._is_allowed(one)
-        if is_wanted and one.state is not PushState.ENDING and now_s >= one.due_s():
-            if one.passes_on(now_s):
-                known.pass_on(one, now_s)  # which is due at once
-                return
-            self._ask(one, "subscribe", one.asked(now_s))
-        elif not is_wanted and one.is_live(now_s):
-            self._ask(one, "unsubscribe", one.ending(now_s))
+        if is_wanted and now_s >= one.due_s():
+            return _Step.SUBSCRIBE
+        return _Step.UNSUBSCRIBE if not is_wanted and one.is_live(now_s) else None
+
+    async def _attend(self, known: Subscriptions, url: str, now_s: float) -> None:
+        """Ask the hub of a subscription if it is time. Of several proxies the first one that has noted so does."""
+
+        def noted(known: Subscriptions) -> tuple[PushSubscription, _Step] | None:
+            one = known.of(url)
+            step = self._next_step(one, now_s)
+            if one is None or step is None:
+                return None
+            if step is _Step.END:
+                known.put(replace(one, state=PushState.KNOWN, until_s=0.0))
+                return None
+            if step is _Step.SUBSCRIBE and one.passes_on(now_s):
+                one = known.pass_on(one, now_s)
+            if Target.parse(one.hub).host in self._asking:
+                return None
+            then = one.asked(now_s) if step is _Step.SUBSCRIBE else one.ending(now_s)
+            known.put(then)
+            return then, step
+
+        if self._next_step(known.of(url), now_s) is None or len(self._asking) >= CONCURRENT:
+            return
+        found = await known.update(noted)
+        if found is not None:
+            one, step = found
+            self._announce_changes(known)
+            host = Target.parse(one.hub).host
+            task = self._asking[host] = asyncio.create_task(self._send(one, step))
+            task.add_done_callback(lambda _: self._asking.pop(host, None))
 
     def _wishes(self, url: str) -> Wishes:
         own = Target.parse(url)
@@ -189,32 +266,20 @@ class WebSubSubscriber(Companion):
         passed = service.settings.is_passthrough(own.host) or service.settings.is_passthrough(hub.host)
         return self._wishes(one.url).prefetch != "never" and not passed and "@" not in one.hub
 
-    def _ask(self, one: PushSubscription, mode: str, then: PushSubscription) -> None:
-        host = Target.parse(one.hub).host
-        if host in self._asking or len(self._asking) >= CONCURRENT:
-            return
-        known = self._subscriptions
-        assert known is not None
-        known.put(then)
-        if mode == "unsubscribe":
-            self._announce(then)
-        task = self._asking[host] = asyncio.create_task(self._send(then, mode))
-        task.add_done_callback(lambda _: self._asking.pop(host, None))
-
-    async def _send(self, one: PushSubscription, mode: str) -> None:
+    async def _send(self, one: PushSubscription, step: _Step) -> None:
         """Send a request to a hub, and log if it does not accept it."""
         service = self._service
         copies = (await service.store.copies(one.url)).copies
         agent = service.config.prefetch.user_agent
         found = watched_fetch_of(one.url, copies, self._wanted.get(one.url, ()), agent)
-        if isinstance(found, Refusal) and mode == "subscribe":
+        if isinstance(found, Refusal) and step is _Step.SUBSCRIBE:
             self._count("refused")
             return  # no other hub would be asked either
         if isinstance(found, Refusal):  # a subscription ends though its object may not be fetched any more
             reach = Reach(frozenset(copy.range for copy in copies if copy.range))
         else:
             reach = found[1]
-        content = one.form(mode, f"{self._settings.callback_url}/{one.path}")
+        content = one.form(step, f"{self._settings.callback_url}/{one.path}")
         lines = Fields([("Content-Type", "application/x-www-form-urlencoded"), ("User-Agent", agent)])
         fields, url = marked(lines, service.site), one.hub
         try:
@@ -233,19 +298,38 @@ class WebSubSubscriber(Companion):
         except (OriginError, TimeoutError, ValueError) as error:
             self._count("unanswered")
             logger.debug("the hub of %s does not answer: %s", one.url, error)
-            self._refused(one)
+            await self._refused(one)
             return
         accepted = 200 <= fetched.head.status < 300
         self._count("asked" if accepted else "refused")
         if not accepted:
             logger.debug("the hub of %s answers %d", one.url, fetched.head.status)
-            self._refused(one)
+            await self._refused(one)
 
-    def _refused(self, asked: PushSubscription) -> None:
+    async def _refused(self, asked: PushSubscription) -> None:
         """Note that a hub has not accepted what it was asked for, unless it has answered otherwise meanwhile."""
         assert self._subscriptions is not None
-        if asked.state is PushState.ASKED and self._subscriptions.at(asked.path) == asked:
-            self._subscriptions.put(asked.refused(self._service.clock.now()))
+        now_s = self._service.clock.now()
+
+        def noted(known: Subscriptions) -> None:
+            if asked.state is PushState.ASKED and known.at(asked.path) == asked:
+                known.put(asked.refused(now_s))
+
+        await self._subscriptions.update(noted)
+
+    def _announce_changes(self, known: Subscriptions) -> None:
+        """Inform prefetching and the evidence of what has changed, here or in other processes."""
+        before, self._announced = self._announced, {one.url: one for one in known}
+        for url in before.keys() - self._announced.keys():
+            self._service.signals.pushed_since(url, None)
+            self._service.pushed_until(url, 0.0)
+        for one in known:
+            last = before.get(one.url)
+            if last is one or last == one:
+                continue
+            self._announce(one)
+            if last is not None and one.pushed_s > max(last.pushed_s, self._own_pushes.pop(one.url, 0.0)):
+                self._service.signals.pushed_elsewhere(one.url, one.pushed_s, is_signed=one.is_signed)
 
     def _announce(self, one: PushSubscription) -> None:
         """Inform prefetching and the evidence whether pushes are due."""

@@ -1,7 +1,8 @@
-"""The subscriptions of a proxy, which its store keeps."""
+"""The subscriptions of all processes with one callback, which their store keeps."""
 
+import asyncio
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import msgspec
@@ -13,12 +14,18 @@ from bestbefore.addon.store.positions import Positions
 
 MOST = 2000
 """How many objects with a hub are remembered, subscribed or not: those declared last."""
+TRIES = 20
+"""How often a change is tried while others change the same value."""
 _PATH_BYTES = 24
 _SECRET_BYTES = 32
 
 
 class Subscriptions:
-    """The subscriptions by URL and by path. Bounded: those that wait for nothing go first."""
+    """The subscriptions by URL and by path. Bounded: those that wait for nothing go first.
+
+    The store has them for all processes with this callback. A change is made by `update`, to what is in the store; what
+    is read in between is at most as old as the last `read`.
+    """
 
     def __init__(self, positions: Positions, callback_url: str) -> None:
         self._positions = positions
@@ -26,7 +33,10 @@ class Subscriptions:
         self._by_url: dict[str, PushSubscription] = {}
         self._urls: dict[str, str] = {}
         """By path."""
-        self._is_written = True
+        self._kept = b""
+        """As the store had them last."""
+        self._is_changed = False
+        self._updating = asyncio.Lock()
 
     def __iter__(self) -> Iterator[PushSubscription]:
         return iter(list(self._by_url.values()))
@@ -49,16 +59,29 @@ class Subscriptions:
         self.put(PushSubscription(url, found.topic, found.hubs[0], path, secret, hubs=found.hubs))
         return True
 
-    def pass_on(self, known: PushSubscription, now_s: float) -> None:
-        """Replace a subscription by one to the next hub of its object."""
+    def has_declared(self, url: str, found: DeclaredHubs) -> bool:
+        """Whether `declared` would change nothing."""
+        known = self._by_url.get(url)
+        return known is not None and (known.hubs, known.topic) == found
+
+    def pass_on(self, known: PushSubscription, now_s: float) -> PushSubscription:
+        """Replace a subscription by one to the next hub of its object, and return that."""
         self._remove(known)
-        self.put(known.at_next(*_drawn(), now_s))
+        following = known.at_next(*_drawn(), now_s)
+        self.put(following)
+        return following
+
+    def note_push(self, path: str, at_s: float, *, is_signed: bool) -> None:
+        """Count a push."""
+        known = self.at(path)
+        if known is not None:
+            self.put(known.pushed(at_s, is_signed=is_signed))
 
     def put(self, subscription: PushSubscription) -> None:
         """Replace a subscription."""
         self._by_url[subscription.url] = subscription
         self._urls[subscription.path] = subscription.url
-        self._is_written = False
+        self._is_changed = True
 
     def forget(self, url: str) -> None:
         """Remove a subscription."""
@@ -66,28 +89,53 @@ class Subscriptions:
         if known is not None:
             self._remove(known)
 
+    def of(self, url: str) -> PushSubscription | None:
+        """Return the subscription of an object; None if there is none."""
+        return self._by_url.get(url)
+
     def at(self, path: str) -> PushSubscription | None:
         """Return the subscription with a path; None if there is none."""
         url = self._urls.get(path)
         return None if url is None else self._by_url[url]
 
     async def read(self) -> None:
-        """Take over what the store has."""
-        for one in await read_subscriptions(self._positions, self._name):
-            if one.url not in self._by_url and len(self._by_url) < MOST:
-                self.put(one)
-        self._is_written = True
+        """Read what others have changed."""
+        found = await self._positions.newer(self._name, self._kept)
+        if found is not None:
+            self._take(found)
 
-    async def write(self) -> None:
-        """Write what has changed to the store."""
-        if not self._is_written:
-            self._is_written = True
-            await self._positions.put(self._name, msgspec.json.encode(list(self._by_url.values())))
+    async def update[T](self, change: Callable[["Subscriptions"], T]) -> T | None:
+        """Change what is in the store, and return what `change` returns. None, and nothing changed, if it is down.
+
+        `change` is called again when another process was faster, so that it must look at what it finds.
+        """
+        async with self._updating:
+            for _ in range(TRIES):
+                await self.read()
+                self._is_changed = False
+                result = change(self)
+                if not self._is_changed:
+                    return result
+                value = msgspec.json.encode(list(self._by_url.values()))
+                swapped = await self._positions.swap(self._name, self._kept, value)
+                if swapped:
+                    self._kept = value
+                    return result
+                self._take(self._kept)
+                if swapped is None:
+                    return None
+        return None
+
+    def _take(self, value: bytes) -> None:
+        """Have what a value of the store says."""
+        self._kept = value
+        self._by_url = {one.url: one for one in decoded(value)}
+        self._urls = {one.path: one.url for one in self._by_url.values()}
 
     def _remove(self, subscription: PushSubscription) -> None:
         del self._by_url[subscription.url]
         del self._urls[subscription.path]
-        self._is_written = False
+        self._is_changed = True
 
 
 def _drawn() -> tuple[str, str]:
@@ -113,7 +161,12 @@ def name_of(callback_url: str) -> str:
 
 async def read_subscriptions(positions: Positions, name: str) -> list[PushSubscription]:
     """Return the subscriptions in the store; none if another version wrote them, or it is down."""
+    return decoded(await positions.get(name) or b"")
+
+
+def decoded(value: bytes) -> list[PushSubscription]:
+    """Return the subscriptions of a value in the store; none if another version wrote it."""
     try:
-        return msgspec.json.decode(await positions.get(name) or b"[]", type=list[PushSubscription])
+        return msgspec.json.decode(value or b"[]", type=list[PushSubscription])
     except msgspec.DecodeError:
         return []

@@ -234,3 +234,43 @@ def test_a_push_of_a_hub_is_an_update_and_a_changed_one_is_not(
     assert f"  pushes      refused at {pages.url}/out-of-order; 2 came, the last " in shown
     assert shown.count("\n    at 20") == 2, "each update is at the time of its push"
     assert len(pages.posted) == 3, "the first hub is asked again once the second has denied"
+
+
+def test_a_push_to_any_of_two_proxies_with_one_callback_counts_for_both(
+    start_proxy: Any, pages: Pages, valkey: Any, tmp_path: Path, free_port: Callable[[], int]
+) -> None:
+    feed, ports = pages.url + "/feed", [free_port(), free_port()]
+    links = f'<{pages.url}/hub>; rel="hub", <{feed}>; rel="self"'
+    pages.put("/feed", "1", Link=links)
+    proxies = []
+    for port in ports:
+        config = tmp_path / f"{port}.toml"
+        config.write_text(f'[websub]\nlisten = "127.0.0.1:{port}"\ncallback_url = "http://127.0.0.1:{ports[0]}/cb"\n')
+        options = ("--config", str(config), "--store", valkey.url, "--workers", str(1 + len(proxies)))
+        proxies.append(start_proxy(*options, state=tmp_path / str(port)))
+
+    def counted(name: str) -> float:
+        name = f"bestbefore_{name}"
+        return sum(one.metric(name) for one in proxies if name in one.metrics())
+
+    def signals(result: str) -> float:
+        return counted(f'signals_total{{kind="websub",result="{result}"}}')
+
+    for proxy in proxies:
+        assert [proxy.get(feed).status for _ in range(2)] == [200, 200]
+    wait_for(lambda: bool(pages.posted))
+    callback, secret = pages.posted[0]["hub.callback"], pages.posted[0]["hub.secret"]
+    elsewhere = callback.replace(str(ports[0]), str(ports[1]))
+    intent = {"hub.mode": "subscribe", "hub.topic": feed, "hub.challenge": "c1", "hub.lease_seconds": "86400"}
+    assert say(elsewhere, intent) == (200, b"c1")
+    for n, where in enumerate((callback, elsewhere, callback), 2):
+        content = str(n).encode()
+        pages.put("/feed", str(n), Link=links)
+        signature = hmac.new(secret.encode(), content, hashlib.sha256).hexdigest()
+        assert say(where, {}, content, X_Hub_Signature=f"sha256={signature}")[0] == 202
+        wait_for(lambda: proxies[0].get(feed).body == content)  # noqa: B023
+        wait_for(lambda: proxies[1].get(feed).body == content)  # noqa: B023
+    assert counted('websub_total{result="signed"}') == 3.0
+    wait_for(lambda: signals("right") + signals("late") >= 2.0)  # the first change may have been before the lease
+    assert signals("missed") == 0.0
+    assert len(pages.posted) == 1, "one of them has subscribed for both"

@@ -69,6 +69,8 @@ class PushSubscription:
     pushes: int = 0
     pushed_s: float = 0.0
     """When the last push came."""
+    is_signed: bool = False
+    """Whether that push was signed."""
     hubs: tuple[str, ...] = ()
     """All that the object declares, in this order; empty: none but this one."""
     passed: int = 0
@@ -175,9 +177,9 @@ class PushSubscription:
     def _again_s(self) -> float:
         return min(VERIFIED_WITHIN_S * 2.0 ** min(self.failures, 10), LONGEST_WAIT_S)
 
-    def pushed(self, now_s: float) -> "PushSubscription":
+    def pushed(self, now_s: float, *, is_signed: bool) -> "PushSubscription":
         """Return the state after a push."""
-        return replace(self, pushes=self.pushes + 1, pushed_s=now_s)
+        return replace(self, pushes=self.pushes + 1, pushed_s=now_s, is_signed=is_signed)
 
     def form(self, mode: str, callback: str) -> bytes:
         """Return the content of a request to the hub."""

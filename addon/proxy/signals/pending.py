@@ -1,5 +1,7 @@
 """Signals that no contact has judged yet, and changes that a later signal may still announce."""
 
+import math
+
 from cachetools import LRUCache
 
 from bestbefore.addon.engine.signals.evidence import SOURCES_KEPT, SignalEvidence, SignalSource
@@ -36,13 +38,17 @@ class SignalBook:
         source, at_s = self._pending.get(url, (None, None))
         return None if source is None or self.of(source).is_dropped else at_s
 
-    def contacted(self, url: str, *, changed: bool | None, chance: float = 0.0) -> SignalSource | None:
+    def contacted(
+        self, url: str, *, changed: bool | None, chance: float = 0.0, update_s: float = -math.inf
+    ) -> SignalSource | None:
         """Judge the pending signal of an object by a contact; return its source, None if there was none.
 
-        `chance`: the probability of a change without any signal.
+        `chance`: the probability of a change without any signal. `update_s`: when the last
+        update was found. If that was later than the signal, to the second of Date, another process has judged it.
         """
-        source, _ = self._pending.pop(url, (None, None))
-        if source is not None and changed is not None:
+        source, at_s = self._pending.pop(url, (None, None))
+        is_judged = at_s is not None and update_s > at_s - 1.0 and not changed
+        if source is not None and changed is not None and not is_judged:
             self._add(source, SignalEvidence.judged(changed=changed, chance=chance))
         return source
 

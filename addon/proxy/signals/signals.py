@@ -1,7 +1,8 @@
 """What follows from signals: copies are validated early and fetched sooner; contacts judge them."""
 
 import asyncio
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from cachetools import LRUCache
@@ -21,10 +22,14 @@ from bestbefore.addon.store.cache.tombstones import matcher_of
 from bestbefore.addon.store.store import Store
 
 SITEMAP, WEBSUB = "sitemap", "websub"
+ELSEWHERE = "a push to another process"
+"""The kind of a signal that another process has announced to all."""
 REASON = "signal"
 """The reason of an expiry that a signal has advanced."""
 PAGES_KEPT = 500_000
 """How many pages of sitemaps are remembered (24 bytes each), in those read last."""
+UNPUSHED_KEPT = 4096
+"""How many changes without a push wait for it to be known."""
 LEAST_COUNTED = 500
 """A shorter sitemap counts as this many pages, so that there are at most a thousand: each change looks for its own."""
 WRITE_INTERVAL_S = 60.0
@@ -52,6 +57,10 @@ class Signals:
     """By the URL of the sitemap."""
     _pushed_since: dict[str, float] = field(init=False, default_factory=dict)
     """Since when the changes of objects are pushed, by URL; as many as there are subscriptions."""
+    _unpushed: dict[str, float] = field(init=False, default_factory=dict)
+    """Changes found without a push, since the last `judge_pushes`: URL, since when it lies."""
+    _unjudged: dict[str, float] = field(init=False, default_factory=dict)
+    """Those before, which the next one judges."""
     _gone: set[str] = field(init=False, default_factory=set)
     """Sites that were forgotten since the last write."""
 
@@ -103,12 +112,12 @@ class Signals:
         """Judge by a contact; return the source of the signal that it has judged, None if there was none."""
         if not learnt.applied:
             return None
-        source = self.book.contacted(url, changed=learnt.changed, chance=own_chance(learnt))
+        update_s = learnt.record.updates[-1].by_s if learnt.record.updates else -math.inf
+        source = self.book.contacted(url, changed=learnt.changed, chance=own_chance(learnt), update_s=update_s)
         since_s = self._pushed_since.get(url)
         if source is None and since_s is not None and learnt.changed and learnt.new_updates_s:
-            if learnt.record.updates[-1].after_s >= since_s:
-                self.book.recalled(SignalSource(registrable_domain(host_of(url)), WEBSUB), announced=False)
-                self.on_signal(WEBSUB, "missed")
+            if learnt.record.updates[-1].after_s >= since_s and len(self._unpushed) < UNPUSHED_KEPT:
+                self._unpushed[url] = learnt.record.updates[-1].after_s
             return None
         if source is not None and learnt.changed is not None:
             self.on_signal(source.kind, "right" if learnt.changed else "wrong")
@@ -125,6 +134,27 @@ class Signals:
             self._pushed_since.pop(url, None)
         else:
             self._pushed_since[url] = since_s
+
+    def pushed_elsewhere(self, url: str, pushed_s: float, *, is_signed: bool) -> None:
+        """Take a push that another process has received, and for which it has let the copies in the store expire."""
+        source, at_s = SignalSource(registrable_domain(host_of(url)), WEBSUB), pushed_s if is_signed else None
+        self.store.leave_memory(url, pushed_s)
+        if url in self._unpushed or url in self._unjudged:
+            return  # it announces what a contact here has found already
+        self.book.signalled(url, source, at_s)
+        if not self.book.of(source).is_dropped:
+            self.on_believed(url, at_s, ELSEWHERE)
+
+    def judge_pushes(self, last_push_s: Mapping[str, float]) -> None:
+        """Judge changes that were found before a push: it may have come to another process. To be called each second.
+
+        `last_push_s`: when the last push of each object came to any process.
+        """
+        judged, self._unpushed, self._unjudged = self._unjudged, {}, self._unpushed
+        for url, after_s in judged.items():
+            announced = last_push_s.get(url, 0.0) > after_s
+            self.book.recalled(SignalSource(registrable_domain(host_of(url)), WEBSUB), announced=announced)
+            self.on_signal(WEBSUB, "late" if announced else "missed")
 
     def is_pushed(self, url: str) -> bool:
         """Whether the changes of an object are pushed to this process."""

@@ -296,6 +296,12 @@ class Backend(Protocol):
     async def put_position(self, channel: str, position: bytes) -> None:
         """Store how far a channel was read."""
 
+    async def position_unless(self, channel: str, digest: str) -> bytes | None:
+        """Return a position unless this is its SHA-1, in hexadecimal digits; one that never was put is empty."""
+
+    async def swap_position(self, channel: str, digest: str, position: bytes) -> bool:
+        """Store a position if this is the SHA-1 of the one before; return whether it was."""
+
     async def tidy(self) -> None:
         """Remove unreferenced data, and measure the size."""
 

@@ -57,6 +57,12 @@ _remove = _read_script("remove", "hash", "hash", "string")
 _add_tombstones = _read_script("tombstones", "zset", "string")
 _last = _read_script("last", "string")
 
+_position = "local kept = redis.call('HGET', KEYS[1], ARGV[1]) or ''\nlocal same = redis.sha1hex(kept) == ARGV[2]\n"
+_unless = script(_position + "if same then return false end\nreturn kept", "hash")
+_swap = script(
+    _position + "if same then redis.call('HSET', KEYS[1], ARGV[1], ARGV[3]) end\nreturn same and 1 or 0", "hash"
+)
+
 
 class RedisBackend(RedisRecords):
     """A `Backend` in Redis or Valkey; the keys are those of `keys`."""
@@ -330,6 +336,13 @@ class RedisBackend(RedisRecords):
 
     async def put_position(self, channel: str, position: bytes) -> None:
         await self._connection.ask("HSET", keys.POSITIONS, channel, position)
+
+    async def position_unless(self, channel: str, digest: str) -> bytes | None:
+        found: bytes | None = await self._connection.ask(*_unless([keys.POSITIONS], [channel, digest]))
+        return found
+
+    async def swap_position(self, channel: str, digest: str, position: bytes) -> bool:
+        return bool(await self._connection.ask(*_swap([keys.POSITIONS], [channel, digest, position])))
 
     async def tidy(self) -> None:
         self._domains.clear()  # so that a domain that is missing in the set is added again

@@ -1,5 +1,6 @@
 """A backend in memory, and stores on it: for tests that need no server. Its data ends with the process."""
 
+import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -311,6 +312,16 @@ class MemoryBackend:
 
     async def put_position(self, channel: str, position: bytes) -> None:
         self._positions[channel] = position
+
+    async def position_unless(self, channel: str, digest: str) -> bytes | None:
+        kept = self._positions.get(channel, b"")
+        return None if hashlib.sha1(kept, usedforsecurity=False).hexdigest() == digest else kept
+
+    async def swap_position(self, channel: str, digest: str, position: bytes) -> bool:
+        if await self.position_unless(channel, digest) is not None:
+            return False
+        self._positions[channel] = position
+        return True
 
     async def tidy(self) -> None:
         for url in list(self._kept):

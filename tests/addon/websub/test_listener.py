@@ -16,10 +16,10 @@ class Known:
     def __init__(self):
         self.pushes = []
 
-    def secret_of(self, path):
+    async def secret_of(self, path):
         return "secret" if path == "known" else None
 
-    def verify(self, path, query):
+    async def verify(self, path, query):
         return query.get("hub.challenge")
 
     async def pushed(self, path, proof):

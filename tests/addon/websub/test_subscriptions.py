@@ -1,5 +1,6 @@
 """The subscriptions of a proxy, on each backend of a store."""
 
+import asyncio
 from dataclasses import replace
 
 from bestbefore.addon.clock import RealClock
@@ -53,18 +54,38 @@ async def test_more_hubs_leave_a_subscription_as_it_is_and_the_next_has_its_own_
 
 async def test_they_survive_a_restart_by_their_callback() -> None:
     known, store = await empty()
-    known.declared("http://x/a", HUB)
+    await known.update(lambda known: known.declared("http://x/a", HUB))
     (one,) = known
-    known.put(replace(one, state=PushState.ACTIVE, until_s=5.0))
-    await known.write()
+    await known.update(lambda known: known.put(replace(one, state=PushState.ACTIVE, until_s=5.0)))
     again, other = Subscriptions(store.positions, "http://proxy/cb"), Subscriptions(store.positions, "http://other/cb")
     for subscribed in (again, other):
         await subscribed.read()
-    assert list(again) == list(known)
+    assert list(again) == list(known) == [replace(one, state=PushState.ACTIVE, until_s=5.0)]
     assert list(other) == []
     await store.positions.put(subscriptions.name_of("http://other/cb"), b'[{"of": "another version"}]')
     await other.read()
     assert list(other) == []
+
+
+async def test_processes_with_one_callback_change_what_the_others_have_changed() -> None:
+    known, store = await empty()
+    others = [Subscriptions(store.positions, "http://proxy/cb") for _ in range(3)]
+    await known.update(lambda known: known.declared("http://x/a", HUB))
+
+    def ask(known: Subscriptions) -> bool:
+        (one,) = known
+        if one.state is PushState.ASKED:
+            return False
+        known.put(one.asked(1.0))
+        return True
+
+    assert sorted(await asyncio.gather(*(one.update(ask) for one in others))) == [False, False, True]
+    (asked,) = known
+    pushes = [one.update(lambda known: known.note_push(asked.path, 2.0, is_signed=True)) for one in (known, *others)]
+    await asyncio.gather(*pushes)
+    await known.read()
+    (one,) = known
+    assert (one.pushes, one.state) == (4, PushState.ASKED)
 
 
 async def test_their_number_is_bounded_and_those_in_use_stay(monkeypatch) -> None:
