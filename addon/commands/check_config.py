@@ -40,7 +40,10 @@ def command(file: Path) -> None:
     """Check a configuration FILE and summarise it.
 
     Each error is printed with its line; the exit status is then 2.
-    """
+
+    \b
+      bestbefore check-config proxy.toml
+    """  # noqa: D301 - click keeps lines after a backspace
     config = load_config(file)
     click.echo(f"{file}: ok")
     prefetch = _format_prefetch(config.prefetch)

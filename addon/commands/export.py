@@ -35,7 +35,10 @@ def command(folder: Path, config_file: Path | None, format_: str, *, force: bool
     """Export the updates that the proxy has learnt and the requests that it has logged, as a trace for replay.
 
     The proxy may keep running. Requests are logged only if the proxy's configuration says traffic_log = true.
-    """
+
+    \b
+      bestbefore export --out traffic --config proxy.toml
+    """  # noqa: D301 - click keeps lines after a backspace
     config, clock = config_and_clock(config_file, options)
     _check(folder, force=force)
     updates, files = asyncio.run(_learnt(config, clock)), TrafficFiles(config.settings.state)

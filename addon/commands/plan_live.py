@@ -23,7 +23,10 @@ def command(config_file: Path | None, *, as_json: bool, **options: str | None) -
     """Show the schedule of background fetches: what it expects, what was measured, and the next 20 with their reasons.
 
     The proxy may keep running.
-    """
+
+    \b
+      bestbefore plan --live --config proxy.toml
+    """  # noqa: D301 - click keeps lines after a backspace
     config, clock = config_and_clock(config_file, options)
     asyncio.run(_show(config, clock, as_json=as_json))
 

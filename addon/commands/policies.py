@@ -20,7 +20,10 @@ def command(*, as_json: bool) -> None:
     After `or` follow the parameters that a policy can have in place of these.
 
     Durations take s, m, h or d; bare numbers are seconds. Each policy takes the keys of the last line too.
-    """
+
+    \b
+      bestbefore policies --json | jq -r .name
+    """  # noqa: D301 - click keeps lines after a backspace
     for line in map(json.dumps, _objects()) if as_json else lines():
         click.echo(line)
 

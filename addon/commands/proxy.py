@@ -63,7 +63,13 @@ def proxy_options[F: Callable[..., Any]](command: F) -> F:
 def command(
     config_file: Path | None, *, quiet: bool, subscribe: tuple[str, ...], download: tuple[str, ...], **given: str | None
 ) -> None:
-    """Run the caching proxy."""
+    """Run the caching proxy until SIGTERM or Ctrl-C.
+
+    \b
+      bestbefore proxy
+      bestbefore proxy --config proxy.toml --workers 2
+      bestbefore proxy --mode reverse:https://www.example.org --listen 127.0.0.1:8080
+    """  # noqa: D301 - click keeps lines after a backspace
     options = {**given, "subscribe": list(subscribe), "download": list(download)}
     run(config_file, options, quiet=quiet, is_hub=False)
 

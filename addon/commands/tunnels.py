@@ -36,7 +36,11 @@ def command(
 
     A client is an address, the proxy user and the program (a fingerprint of how it begins TLS). A tunnel is
     lifted by --lift, within a second, or when the client first accepts a certificate of the proxy.
-    """
+
+    \b
+      bestbefore tunnels
+      bestbefore tunnels --lift '*.example.org' --client 192.0.2.7
+    """  # noqa: D301 - click keeps lines after a backspace
     if client is not None and hosts is None:
         raise click.UsageError("--client needs --lift")
     folder = load_config(config_file, {"state": state}).settings.state

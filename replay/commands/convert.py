@@ -29,7 +29,10 @@ def command(format_name: str | None, in_path: Path, out_path: Path) -> None:
 
     OUT ends in .npz, .parquet, .csv or .csv.gz. A log becomes its GET requests in order of time, with status, size,
     validator and kind of browser as far as known; a mailbox or feeds become updates.
-    """
+
+    \b
+      bestbefore convert --format squid access.log requests.npz
+    """  # noqa: D301 - click keeps lines after a backspace
     try:
         write = writer_for(out_path)
         if out_path.exists() and in_path.exists() and out_path.samefile(in_path):

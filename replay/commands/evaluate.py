@@ -101,7 +101,10 @@ def command(
     Each policy is replayed over a range of its parameter on a trace, and on others with the same requests and updates
     but other pairs of them, so that differences that are chance are seen as such. The fewest validations that are
     possible at all are shown beside.
-    """
+
+    \b
+      bestbefore evaluate --updates updates.csv --requests requests.csv --test-start 1706918400
+    """  # noqa: D301 - click keeps lines after a backspace
     policies = _policies(specs, points)
     try:
         cases, words = (

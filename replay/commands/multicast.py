@@ -107,8 +107,9 @@ def command(
     Compare schedulers by the freshness and age of what subscribers have, and by the delay of downloaders. The
     repository is that of the paper: 21,000 sites with 85,680 chunks of 15 pages.
 
-    Example: bestbefore multicast --clients 1000 --seeds 5 --scheduler pop --scheduler rq
-    """
+    \b
+      bestbefore multicast --clients 1000 --seeds 5 --scheduler pop --scheduler rq
+    """  # noqa: D301 - click keeps lines after a backspace
     chosen = list(dict.fromkeys(names or NAMES))
     try:
         for name in chosen:

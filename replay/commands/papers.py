@@ -34,7 +34,10 @@ def command(names: tuple[str, ...], traces: Path | None, folder: Path, jobs: int
     """Reproduce the tables and figures of the papers, each printed value beside ours.
 
     NAME is one of the papers (default: all).
-    """
+
+    \b
+      bestbefore papers crawling multicast refresh --out results
+    """  # noqa: D301 - click keeps lines after a backspace
     chosen = list(dict.fromkeys(names or PAPERS))
     try:
         writers = {name: writer_of(name) for name in chosen}

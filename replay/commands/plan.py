@@ -138,7 +138,10 @@ def command(
 
     The rates of change are read from a file or estimated from a trace of updates. With --live, show the plan of a
     proxy instead: see `bestbefore plan --live --help`.
-    """
+
+    \b
+      bestbefore plan --objects rates.csv --budget 100 --objective freshness
+    """  # noqa: D301 - click keeps lines after a backspace
     _refuse_what_does_not_fit(discrete=discrete, boundary=boundary, crawlers=crawlers, slots=slots, out_path=out_path)
     _refuse_lone_options({
         "--closed needs --crawlers and --slots": closed_path is not None and slots is None,

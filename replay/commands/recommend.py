@@ -78,7 +78,10 @@ def command(
 
     The policy is chosen on the first two thirds of the time and tested on the rest. The output is a configuration for
     bestbefore proxy --config FILE.
-    """
+
+    \b
+      bestbefore recommend --log access.log --stale-rate 1% --out proxy.toml
+    """  # noqa: D301 - click keeps lines after a backspace
     # With complete histories a controlled price has no fast engine.
     controlled = controlled_candidates(largest_stale_rate) if history == "observed" else ()
     candidates = _candidates(specs or (*CANDIDATES, *bounded_candidates(largest_stale_rate), *controlled), "--policy")

@@ -56,7 +56,11 @@ def command(
     """Replay recorded updates and requests under policies, and count hits, stale hits and validations.
 
     With --refresh there are no requests: each object is refreshed when its policy says, and delays are measured.
-    """
+
+    \b
+      bestbefore replay --updates updates.csv --requests requests.csv --policy ttl --policy indttl:theta=0.01..1/9
+      bestbefore replay --log access.log --format squid --policy ttl:alpha=0.1 --json
+    """  # noqa: D301 - click keeps lines after a backspace
     options.check()
     points = [point for spec in specs for point in _points(spec)]
     is_requested = len(points)

@@ -1,5 +1,6 @@
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -232,3 +233,17 @@ def test_the_help_of_each_option_names_what_its_value_is(option: click.Option, c
     assert option.help.endswith(".")
     if not isinstance(option.type, click.Choice):
         assert re.search(UNITS[option.make_metavar(context)], option.help)
+
+
+@pytest.mark.parametrize("name", [name for name in cli.COMMANDS if name != "addon-path"])
+def test_the_help_of_each_command_has_examples_with_options_that_exist(name: str) -> None:
+    entry = cli.COMMANDS[name]
+    for live in (False, True) if entry.live_module else (False,):
+        examples = re.findall(r"^ +bestbefore (.*)$", entry.load(live=live).help or "", re.MULTILINE)
+        lines = [re.split(r" +# | \| | > ", example)[0] for example in examples]
+        assert lines
+        for used, *words in map(shlex.split, lines):
+            command = cli.COMMANDS[used].load(live="--live" in words)
+            known = {"--live"} | {option for one in command.params for option in one.opts}
+            given = words[: words.index("--")] if "--" in words else words
+            assert {word for word in given if word.startswith("--")} <= known
