@@ -1,6 +1,7 @@
 """An origin of feeds, some of which have a WebSub hub, and of a site whose pages a sitemap lists, in policy time.
 
-The hub does as the W3C Recommendation says: it verifies an intent by a challenge, and signs what it pushes.
+The hub does as the W3C Recommendation says: it verifies an intent by a challenge, and signs what it pushes. The one of
+flask-websub would need Celery with its workers, and ends leases by the real clock, while a week here lasts minutes.
 """
 
 import asyncio
