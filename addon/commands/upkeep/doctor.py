@@ -29,7 +29,7 @@ _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red", "skipped": None
 @store_options
 @click.option("--proxy", metavar="URL", help="The proxy (default: at `listen` of --config, http://127.0.0.1:8080).")
 @click.option("--origin", metavar="URL|off", default=ORIGIN, show_default=True,
-              help="What is requested through the proxy, to see whether it reaches origins.")
+              help="What is requested through a forward proxy, to see whether it reaches origins.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per finding.")
 def command(
     config_file: Path | None, proxy: str | None, origin: str, *, as_json: bool, **options: str | None
@@ -98,14 +98,16 @@ async def _findings(
         runs = port.state == "ok"
     if runs and given is None:
         yield await asyncio.to_thread(admin_finding, settings)
-    for finding in await asyncio.to_thread(lambda: list(client_findings(settings.state, clock))):
-        yield finding
-    if runs and target is not None and settings.mode is None:
+    if settings.mode is None:
+        for finding in await asyncio.to_thread(lambda: list(client_findings(settings.state, clock))):
+            yield finding
+    elif target is not None:
+        target = Target.parse(f"{settings.mode}/")
+    if runs and target is not None:
         for finding in await asyncio.to_thread(lambda: list(origin_findings(url, target, settings, clock))):
             yield finding
     elif target is not None:
-        why = "a reverse proxy has one origin: request a page of it" if runs else "no proxy of this state folder runs"
-        yield Finding("origin", "skipped", why)
+        yield Finding("origin", "skipped", "no proxy of this state folder runs")
 
 
 class _Report:

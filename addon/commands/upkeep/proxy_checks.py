@@ -9,7 +9,6 @@ from contextlib import closing
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from pathlib import Path
 from urllib.parse import SplitResult
 
 import click
@@ -37,17 +36,31 @@ def port_finding(url: SplitResult, settings: Settings, *, is_given: bool) -> Fin
             advice = "" if is_given else "end that program, or give another --listen to the proxy"
             return Finding("port", "failed", error.message.partition(": start one")[0], advice)
         return _free_finding(settings.listen)
-    if certificate is None and not _answers(url):
-        return _free_finding(settings.listen)
+    if certificate is None:
+        return _reverse_finding(url, settings)
     bundle = settings.state / BUNDLE_NAME
     try:
-        is_ours = certificate is None or certificate in certificates(bundle.read_bytes())
+        is_ours = certificate in certificates(bundle.read_bytes())
     except OSError:
         is_ours = False
     if not is_ours:
         found = f"another bestbefore answers at {shown(url)}, not that of {settings.state}"
         return Finding("port", "failed", found, "give its --state or --config, or another --listen to one of them")
     return Finding("port", "ok", f"the proxy answers at {shown(url)}")
+
+
+def _reverse_finding(url: SplitResult, settings: Settings) -> Finding:
+    """Return the finding on the port of a reverse proxy, which has no page of its own."""
+    if not _answers(url):
+        return _free_finding(settings.listen)
+    try:
+        ours = _requested(url, Target.parse(f"{settings.mode}/"), settings, "only-if-cached").headers["Cache-Status"]
+    except (OSError, HTTPException):
+        ours = None
+    if "bestbefore" not in (ours or ""):
+        advice = "end that program, or give another --listen to the proxy"
+        return Finding("port", "failed", f"another program answers at {shown(url)}", advice)
+    return Finding("port", "ok", f"a proxy answers at {shown(url)}")
 
 
 def _answers(url: SplitResult) -> bool:
@@ -99,7 +112,7 @@ def admin_finding(settings: Settings) -> Finding:
 def origin_findings(url: SplitResult, target: Target, settings: Settings, clock: Clock) -> Iterator[Finding]:
     """Yield the findings on one request to an origin through the proxy, which goes to the origin."""
     try:
-        response, from_s = _requested(url, target, settings.state / BUNDLE_NAME), clock.now()
+        response, from_s = _requested(url, target, settings, "no-cache"), clock.now()
     except ssl.SSLError as error:
         yield Finding("origin", "failed", f"{target.url}: {error.reason or error}", "see the check of the authority")
         return
@@ -119,12 +132,15 @@ def origin_findings(url: SplitResult, target: Target, settings: Settings, clock:
         yield from _clock_finding(date, from_s)
 
 
-def _requested(url: SplitResult, target: Target, bundle: Path) -> HTTPResponse:
-    """Request an object through the proxy, with validation. Raises OSError, HTTPException."""
+def _requested(url: SplitResult, target: Target, settings: Settings, directive: str) -> HTTPResponse:
+    """Request an object through the proxy, with a directive of Cache-Control. Raises OSError, HTTPException."""
     assert url.hostname is not None
     connection: HTTPConnection
-    fields, what = {"Cache-Control": "no-cache"}, target.url
-    if target.scheme == "https":
+    fields, what, bundle = {"Cache-Control": directive}, target.url, settings.state / BUNDLE_NAME
+    if settings.mode is not None:
+        connection = HTTPConnection(url.hostname, url.port, timeout=ORIGIN_PATIENCE_S)
+        what, fields["Host"] = target.path, str(Address(target.host, target.port))
+    elif target.scheme == "https":
         context = ssl.create_default_context(cafile=str(bundle) if bundle.exists() else None)
         connection = HTTPSConnection(url.hostname, url.port, timeout=ORIGIN_PATIENCE_S, context=context)
         connection.set_tunnel(target.host, target.port, headers=credentials_in(url))

@@ -6,8 +6,10 @@ import shutil
 import socket
 import sqlite3
 import ssl
+import threading
 from collections.abc import Callable
 from contextlib import closing
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,20 @@ def test_a_proxy_and_a_store_that_do_not_answer_fail(found: Findings, tmp_path: 
     assert (status, findings["store"]["state"], findings["port"]["state"]) == (1, "failed", "failed")
     assert findings["store"]["advice"] == "until it answers the proxy learns in memory"
     assert "secret" not in str(findings)
+
+
+def test_another_program_at_the_port_of_a_reverse_proxy_is_seen(found: Findings, tmp_path: Path) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        config = tmp_path / "reverse.toml"
+        listen, mode = f"127.0.0.1:{server.server_port}", "reverse:http://127.0.0.1:1"
+        config.write_text(f'[proxy]\nlisten = "{listen}"\nmode = "{mode}"\nstate = "state"\n')
+        status, findings = found("--config", config)
+        server.shutdown()
+        thread.join()
+    assert (status, findings["port"]["state"], findings["origin"]["state"]) == (1, "failed", "skipped")
+    assert "another program answers" in findings["port"]["found"]
 
 
 def test_a_store_of_a_newer_version_is_refused(found: Findings, free: Path, valkey: Any) -> None:
