@@ -1,6 +1,7 @@
 """`bestbefore export --out DIR`: write learnt updates and logged requests as a trace for replay."""
 
 import asyncio
+import json
 import math
 import shlex
 import tempfile
@@ -31,7 +32,10 @@ _UPDATES, _REQUESTS = "updates", "requests"
 @click.option("--format", "format_", type=click.Choice(list(WRITERS)), default="csv", show_default=True,
               help="Format of the files.")
 @click.option("--force", is_flag=True, help="Overwrite the files of an earlier export in DIR.")
-def command(folder: Path, config_file: Path | None, format_: str, *, force: bool, **options: str | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as a JSON object.")
+def command(
+    folder: Path, config_file: Path | None, format_: str, *, force: bool, as_json: bool, **options: str | None
+) -> None:
     """Export the updates that the proxy has learnt and the requests that it has logged, as a trace for replay.
 
     The proxy may keep running. Requests are logged only if the proxy's configuration says traffic_log = true.
@@ -51,7 +55,8 @@ def command(folder: Path, config_file: Path | None, format_: str, *, force: bool
         # The user knows only the folder of a temporary file; other files are those of the log.
         is_ours = error.filename is None or Path(error.filename).is_relative_to(folder)
         raise click.ClickException(f"{folder if is_ours else error.filename}: {error.strerror}") from None
-    for line in _lines(paths, updates, requests, config):
+    lines = [_object(paths, updates, requests, config)] if as_json else _lines(paths, updates, requests, config)
+    for line in lines:
         click.echo(line)
 
 
@@ -94,6 +99,19 @@ def _written(folder: Path, format_: str, updates: ExportedUpdates, requests: Exp
         if path not in paths.values():
             path.unlink(missing_ok=True)  # it is from another export
     return paths
+
+
+def _object(
+    paths: dict[str, Path], updates: ExportedUpdates, requests: ExportedRequests, config: Config
+) -> str:
+    return json.dumps({
+        "files": {name: str(path) for name, path in paths.items()},
+        "objects": updates.objects,
+        "updates": len(updates.known),
+        "requests": requests.count,
+        "clients": len(requests.clients),
+        "replay": " ".join(_replay(paths, updates, requests, config.rules)),
+    })
 
 
 def _lines(

@@ -71,6 +71,12 @@ def test_updates_and_requests_are_written_and_the_command_that_is_shown_replays_
     assert {path.stat().st_mode & 0o777 for path in out.iterdir()} == {0o600}
     assert out.stat().st_mode & 0o777 == 0o700
 
+    written = json.loads(bestbefore("export", "--force", "--json", "--out", out, "--state", learnt)[1])
+    assert {key: written[key] for key in ("objects", "updates", "requests", "clients")} == {
+        "objects": 2, "updates": 3, "requests": 3, "clients": 2,
+    }  # fmt: skip
+    assert shlex.split(written["replay"]) == shlex.split(shown[shown.index("bestbefore replay") :].replace("\\\n", " "))
+
     program, *command = shlex.split(shown[shown.index("bestbefore replay") :].replace("\\\n", " "))
     status, replayed, err = bestbefore(*command, "--json")
     assert (program, status, err) == ("bestbefore", 0, "")
