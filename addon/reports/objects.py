@@ -50,13 +50,14 @@ class ObjectReports:
     async def most_requested(self, most: int, start: int = 0) -> list[ListedObject]:
         """Return so many of the most requested objects, from a place in their order on."""
         top = (await self._store.top(start + most))[start:]
-        found = [await self._listed(url, requests) for url, requests in top]
+        records = {record.url: record for record in await self._store.stored_records([url for url, _ in top])}
+        found = [await self._listed(url, requests, records.get(url)) for url, requests in top]
         return [one for one in found if one is not None]
 
-    async def _listed(self, url: str, requests: int) -> ListedObject | None:
+    async def _listed(self, url: str, requests: int, record: Record | None) -> ListedObject | None:
         """Return the entry of an object; None for the proxy's own page, for which `bestbefore run` asks each time."""
         target = Target.parse(url)
-        rule, record = self._rule(target), await self._store.record(url)
+        rule = self._rule(target)
         copies = await self._copies(url, rule, record)
         if record is None and not copies and target.host == HOST:
             return None

@@ -36,7 +36,7 @@ listen = "127.0.0.1:{PORT}"
 admin = "127.0.0.1:{PORT + 1}"
 [[domain]]
 match = "bestbefore.test"
-policy = "fixed:ttl=1h"
+policy = "fixed"
 """
 TIMES = 7
 BATCH = 1_000
