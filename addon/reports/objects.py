@@ -1,6 +1,5 @@
 """Reports on objects from a store and the configuration, for `bestbefore show` and for the dashboard."""
 
-import asyncio
 import difflib
 from dataclasses import replace
 
@@ -63,14 +62,14 @@ class ObjectReports:
             return None
         return listed_object(url, requests, record, copies, rule, self.now_s)
 
-    async def object(self, target: Target) -> ObjectReport:
-        """Return the report on an object. Raises UnknownObjectError."""
+    async def object(self, target: Target, *, suggests: bool = True) -> ObjectReport:
+        """Return the report on an object. Raises UnknownObjectError, which names the nearest known if it `suggests`."""
         rule, url = self._rule(target), target.url
         record = await self._store.record(url)
         copies = await self._copies(url, rule, record)
         parts = (await self._store.copies(url, partition_of(""))).copies
         if record is None and not copies and not parts and url not in await self._store.planning.troubles():
-            raise UnknownObjectError(await self._unknown(target))
+            raise UnknownObjectError(await self._unknown(target, suggests=suggests))
         planned, needs = await self._planned(url), rule.policy.needs
         cache_group = "" if record is None else record.cache_group
         group = await self._evaluator.group(target.host, rule, cache_group) if Needs.GROUP in needs else None
@@ -122,13 +121,14 @@ class ObjectReports:
             for copy in copies
         ]
 
-    async def _unknown(self, target: Target) -> str:
+    async def _unknown(self, target: Target, *, suggests: bool) -> str:
+        if not suggests:
+            return f"{plain_word(target.url)}: nothing is known of it"
         known = await self._urls(f"*://{target.host}*") or await self._urls("*")
         lines = [f"{plain_word(target.url)}: nothing is known of it"]
         if not known:
             lines.append("nothing was learnt of any object yet")
-        # In a thread: in a running proxy it must not keep requests waiting.
-        elif nearest := await asyncio.to_thread(difflib.get_close_matches, target.url, known, NEAREST_SHOWN):
+        elif nearest := difflib.get_close_matches(target.url, known, NEAREST_SHOWN):
             lines.append(f"known are {' '.join(map(plain_word, nearest))}")
         return "\n".join(lines)
 

@@ -45,7 +45,9 @@ async def read(asked: Asked) -> PageView:
 async def _one(asked: Asked, store: Store, reports: ObjectReports, url: str) -> PageView:
     try:
         target = Target.parse(url)
-        report, record = await reports.object(target), await store.record(target.url)
+        # The search for the nearest URLs takes seconds, and would keep requests waiting.
+        report = await reports.object(target, suggests=False)
+        record = await store.record(target.url)
     except (ValueError, UnknownObjectError) as error:
         raise PageMissingError(str(error)) from None
     observed = report.observed

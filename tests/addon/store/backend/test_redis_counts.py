@@ -1,5 +1,6 @@
 """Sets that list what is counted are found again when they were lost."""
 
+import random
 import time
 
 import pytest
@@ -59,3 +60,17 @@ async def test_of_objects_that_are_requested_as_often_the_last_by_name_come_firs
     ]  # fmt: skip
     assert await counts.top(2) == [("http://c.example.org/", 3), ("http://b.example.com/", 2)]
     assert await counts.top(1) == [("http://c.example.org/", 3)]
+
+
+async def test_the_most_requested_are_found_among_domains_of_any_size(counts):
+    """As if all were sorted."""
+    rng = random.Random(7)
+    asked = {
+        f"http://{rng.choice('ab')}.example{domain}.org/{i}": rng.choice((1, 1, 2, 9, rng.randrange(1, 500)))
+        for domain in range(12)
+        for i in range(rng.choice((1, 3, 8, 9, 40)))
+    }
+    await counts.tally(asked)
+    ordered = sorted(asked.items(), key=lambda pair: (pair[1], pair[0]), reverse=True)
+    for n in (1, 2, 7, 8, 9, 20, 60, len(asked), 1000):
+        assert await counts.top(n) == ordered[:n]
