@@ -13,7 +13,7 @@ from mitmproxy.proxy.layers.http import Http1Server, Http2Server, HttpLayer
 
 from bestbefore.addon.proxy.mitm.wire.open_http2 import OpenHttp2
 
-KNOWN_VERSIONS = frozenset(("12.2.1", "12.2.2", "12.2.3"))
+KNOWN_VERSIONS = frozenset(("12.2.1", "12.2.2", "12.2.3", "12.3.0", "12.3.1"))
 """The versions of mitmproxy with which this was tested. Under another, all requests take mitmproxy's way."""
 
 UNKNOWN = (

@@ -12,7 +12,7 @@ from mitmproxy.proxy.layers.http._http_h2 import BufferedH2Connection
 
 __all__ = ["BufferedH2Connection", "OpenHttp2", "normalize_h1_headers"]
 
-KNOWN_VERSIONS = frozenset(("4.3.0",))
+KNOWN_VERSIONS = frozenset(("4.3.0", "4.4.0", "4.4.1"))
 """The versions of h2 with which this was tested. Under another, h2 reads and writes all frames."""
 LARGEST_WINDOW = (1 << 31) - 1
 
