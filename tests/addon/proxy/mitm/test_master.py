@@ -68,7 +68,8 @@ async def test_the_greeting_names_where_it_listens(service: Service, log: bool) 
     master: Any = SimpleNamespace(addons=SimpleNamespace(get=lambda _: SimpleNamespace(servers=[server])))
     settings = {name: getattr(service.settings, name) for name in ("state", "traffic_keep")}
     given = SimpleNamespace(**settings, store="redis://me:secret@store.test:6379/0", traffic_log=log)
-    shown: Any = SimpleNamespace(settings=given, admin_url=None, config_file=None)
+    place = SimpleNamespace(workers=1)
+    shown: Any = SimpleNamespace(settings=given, admin_url=None, config_file=None, place=place)
     text = _greeting(shown, master, Path("/state/bundle.pem"))
     assert "http://127.0.0.1:3999" in text
     assert "/state/bundle.pem" in text
