@@ -15,6 +15,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from bestbefore.addon.store.backend.interface import (
+    BusyError,
     CommandError,
     FullError,
     StoreInputError,
@@ -28,6 +29,8 @@ PATIENCE_S = 2.0
 """How long a server may take to accept a connection (half a second on a busy machine), and to reply, also with some MB:
 a client waits that could be served without the store."""
 CONNECTIONS = 16
+POOL_EMPTY = "No connection available."
+"""By what redis-py's error of a pool without a free connection is known: it has the type of a lost connection."""
 LISTEN_S = 5.0
 """How often the connection for subscriptions is checked."""
 
@@ -56,7 +59,7 @@ def as_store_error(e: Exception) -> Exception:
         return UnwritableError(text)
     if isinstance(e, errors.DataError) or (type(e) is errors.ResponseError and not _of_server(text)):
         return CommandError(text)
-    return UnavailableError(text)
+    return BusyError("all connections to it are in use") if text == POOL_EMPTY else UnavailableError(text)
 
 
 def _of_server(text: str) -> bool:

@@ -44,6 +44,10 @@ class UnavailableError(Exception):
     """The backend cannot be reached now. The message says why."""
 
 
+class BusyError(UnavailableError):
+    """All connections to the backend were in use for too long: it is as well as before, this process is overloaded."""
+
+
 class UnwritableError(Exception):
     """The backend answers and refuses writes. The message says why."""
 

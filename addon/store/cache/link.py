@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.store.backend.interface import Backend, CommandError, UnavailableError, UnwritableError
+from bestbefore.addon.store.backend.interface import Backend, BusyError, CommandError, UnavailableError, UnwritableError
 from bestbefore.addon.store.cache.notices import Notices, log
 
 
@@ -40,7 +40,10 @@ class Link:
         self._notices.end("down", "the store is up again; what was learnt meanwhile is being written to it")
 
     def mark_down(self, error: UnavailableError) -> None:
-        """Mark the backend as down."""
+        """Mark the backend as down, unless only no connection to it was free."""
+        if isinstance(error, BusyError):
+            log.debug("%s", error)
+            return
         self.last_error = str(error)
         if self.down_since_s is None:
             self.down_since_s = self._clock.monotonic()

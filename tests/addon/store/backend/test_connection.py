@@ -5,8 +5,14 @@ import asyncio
 import pytest
 import redis.exceptions as errors
 
-from bestbefore.addon.store.backend.connection import Connection, as_store_error, checked_url
-from bestbefore.addon.store.backend.interface import FullError, StoreInputError, UnavailableError, UnwritableError
+from bestbefore.addon.store.backend.connection import CONNECTIONS, Connection, as_store_error, checked_url
+from bestbefore.addon.store.backend.interface import (
+    BusyError,
+    FullError,
+    StoreInputError,
+    UnavailableError,
+    UnwritableError,
+)
 from tests.addon.store.waiting import until
 
 
@@ -112,6 +118,20 @@ async def test_a_server_that_says_nothing_for_longer_than_we_are_patient_is_away
         with pytest.raises(UnavailableError):
             await connection.open()
         await connection.close()
+
+
+async def test_a_server_without_a_free_connection_to_it_is_not_away(valkey):
+    connection = Connection(valkey.url, patience_s=0.05)
+    await connection.open()
+    pool = connection._plain.connection_pool
+    taken = [await pool.get_connection() for _ in range(CONNECTIONS)]
+    for asked in (connection.ask("PING"), connection.answers([("PING",)])):
+        with pytest.raises(BusyError):
+            await asked
+    for one in taken:
+        await pool.release(one)
+    assert await connection.ask("PING")
+    await connection.close()
 
 
 async def test_the_server_knows_us_by_name(valkey):

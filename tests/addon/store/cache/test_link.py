@@ -3,7 +3,7 @@
 import pytest
 
 from bestbefore.addon.clock import ManualClock
-from bestbefore.addon.store.backend.interface import UnavailableError, UnwritableError
+from bestbefore.addon.store.backend.interface import BusyError, UnavailableError, UnwritableError
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices
 
@@ -35,6 +35,15 @@ async def test_a_read_that_fails_is_the_last_until_it_is_found_again(link, error
     assert await link.read(ask) is None
     assert (link.down, link.up.is_set(), link.work.is_set()) == (True, False, True)
     assert str(error) in logged()[0]
+
+
+async def test_it_is_not_away_where_no_connection_was_free(link):
+    async def ask(backend):
+        raise BusyError("all in use")
+
+    link.mark_up()
+    assert await link.read(ask) is None
+    assert not link.down
 
 
 def test_it_is_away_since_it_was_first_lost(link):
