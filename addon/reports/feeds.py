@@ -7,7 +7,7 @@ from bestbefore.addon.admin.report import Observed, observed_report
 from bestbefore.addon.store.store import Store
 from bestbefore.addon.store.trouble import Trouble
 
-MOST_REQUESTED = 500
+MOST_REQUESTED = 250
 """Among so many of the most requested objects feeds are looked for."""
 
 

@@ -27,7 +27,7 @@ from bestbefore.addon.store.opening import open_store
 PORT = 18_985
 HIT = "http://bestbefore.test/clock"
 PAGES = (
-    "/", "/requests", "/domains", "/objects", "/objects?start=9900", "/objects?url=http://www.site-0.example/500",
+    "/", "/requests", "/domains", "/objects", "/objects?start=950", "/objects?url=http://www.site-0.example/500",
     "/objects?url=http://www.site-7.example/absent", "/feeds", "/plan", "/tunnels", "/configuration",
 )  # fmt: skip
 CONFIG = f"""

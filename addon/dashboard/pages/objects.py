@@ -15,7 +15,7 @@ from bestbefore.addon.store.store import Store
 from bestbefore.policies.units import DAY_S
 from bestbefore.policies.validation.machinery.spec import spec_text
 
-MOST = 10_000
+MOST = 1_000
 """So many of the most requested objects can be paged through; others are found by their URL."""
 UPDATES_DRAWN = 200
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
