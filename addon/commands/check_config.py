@@ -25,12 +25,12 @@ _OWN_LINES = ("match", "policy", "obey", "stale_if_down_s", "wishes", "key")
 _WHEN_NONE: Mapping[str, str] = {
     "mode": "forward",
     "admin": "off",
+    "admin_credentials": "none: the dashboard is for this machine",
     "store_max": "a quarter of the memory, at most 1GiB",
     "stale_if_down": "off",
     "allow_clients": "loopback only, or any with credentials",
     "credentials": "none asked for",
     "log_file": "standard output",
-    "upstream": "none",
 }
 
 
@@ -56,7 +56,7 @@ def _format_settings(settings: Settings) -> Iterator[str]:
     yield "proxy"
     for field in fields(settings):
         value = getattr(settings, field.name)
-        text = _WHEN_NONE[field.name] if value is None else _format_setting(value)
+        text = _WHEN_NONE.get(field.name, "none") if value is None else _format_setting(value)
         if field.name == "workers":
             text = str(value)
         if field.name == "mode" and value is not None:

@@ -2,19 +2,23 @@
 
 from functools import cache
 from importlib.resources import files
-
-from jinja2 import DictLoader, Environment, StrictUndefined
+from typing import TYPE_CHECKING
 
 from bestbefore.addon.admin.sanitize import plain_text, plain_word
 from bestbefore.addon.admin.units import size, span, utc
 from bestbefore.addon.dashboard import templates
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 URL_SHOWN = 160
 
 
 @cache
-def environment() -> Environment:
+def environment() -> "Environment":
     """Return the templates and what they can call, read when the first page is shown."""
+    from jinja2 import DictLoader, Environment, StrictUndefined  # which a proxy that is not looked at does not need
+
     folder = files(templates)
     texts = {one.name: one.read_text("utf-8") for one in folder.iterdir() if one.name.endswith(".html")}
     made = Environment(

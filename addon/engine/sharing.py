@@ -63,15 +63,15 @@ def shared_use(
 ) -> Reuse | None:
     """Decide on the reuse of another request's response for this one, which waited for it; None if not allowed.
 
-    It may be if it is fresh; or if it is newer than this request, which came at `arrived_s`, unless it has `no-cache`
-    or a request has credentials. A client that requests again while an older response still arrives may have seen that
-    response.
+    It may be if it is fresh, and no change of a sibling has probably outdated it; or if it is newer than this request,
+    which came at `arrived_s`, unless it has `no-cache` or a request has credentials. A client that requests again while
+    an older response still arrives may have seen that response.
     """
     if copy.client or choose([copy], request.fields, site.salt) is None:
         return None
     asked = of_request(request.fields, honour=rule.honour_client_cc)
     reuse = decide(request, asked, copy, now_s, rule, site.current_until_s(copy))
-    if reuse.action is Action.FRESH:
+    if reuse.action is Action.FRESH and site.outdating(copy) is None:
         return reuse
     new = copy.response_time_s >= arrived_s
     if not new or copy.cache_control.no_cache or not may_use_learned_freshness(request, copy):
