@@ -38,7 +38,7 @@ replay/papers/adaptive/test_paper live/test_proxy replay/commands/test_recommend
 """What takes longest comes first, so that no process is left with it when the others are done; what mostly waits and
 what mostly computes in turn."""
 
-EXAMPLES = 50
+EXAMPLES = 30
 """The most examples of a property in the fast tests; with `-m ""` as many are drawn as the test says."""
 SETTINGS = "_hypothesis_internal_use_settings"
 """Where hypothesis has the settings of a test."""

@@ -89,6 +89,8 @@ COMPILED_SPECS = [
 ]
 """Whose kernels the fast tests compile, which takes one to six seconds each: one that needs histories, groups and
 bounds, and one that keeps a state. Other fast tests compile these too, so that no further ones are compiled."""
+COMPILED_FAST = (COMPILED_SPECS, COMPILED_SPECS[1:])
+"""The same for each engine: in the second the first takes a quarter of a minute."""
 IN_BOTH = ["renewal"]
 """Those whose kernels differ most between the engines."""
 LOOPS = ("as it stands", "compiled")
@@ -104,9 +106,9 @@ def kernel(spec: str) -> tuple[type[Any], type[Any]]:
 def is_compiled(spec: str, engine: int) -> bool:
     """Whether a policy of the few is compiled for an engine, 0 or 1: most are for one, as that takes seconds.
 
-    A third are for the second, whose kernels take three times as long to compile.
+    A quarter are for the second, whose kernels take three times as long to compile.
     """
-    return spec in COMPILED_SPECS or spec in IN_BOTH or (FEW_SPECS.index(spec) % 3 == 1) == (engine == 1)
+    return spec in COMPILED_SPECS or spec in IN_BOTH or (FEW_SPECS.index(spec) % 4 == 1) == (engine == 1)
 
 
 def fast_or_slow(specs: Sequence[str], engine: int) -> list[Any]:
@@ -120,7 +122,7 @@ def fast_or_slow(specs: Sequence[str], engine: int) -> list[Any]:
         if spec not in FEW_SPECS:
             loops = LOOPS if kernel(spec) in kernels else LOOPS[:1]
             parameters.append(pytest.param(spec, loops, id=spec, marks=pytest.mark.slow))
-        elif spec in COMPILED_SPECS:
+        elif spec in COMPILED_FAST[engine]:
             parameters.append(pytest.param(spec, LOOPS, id=spec))
         else:
             parameters.append(pytest.param(spec, LOOPS[:1], id=f"{spec}-as it stands"))
@@ -137,7 +139,7 @@ def compiled(specs: Sequence[str], settings: Iterable[tuple[Any, Any]], engine: 
     """
     every = list(settings)
     return [
-        pytest.param(spec, *pair, marks=() if spec in COMPILED_SPECS else pytest.mark.slow)
+        pytest.param(spec, *pair, marks=() if spec in COMPILED_FAST[engine] else pytest.mark.slow)
         for number, spec in enumerate(one for one in specs if is_compiled(one, engine))
         for pair in (every if spec in COMPILED_SPECS else every[number % 2 :: 2])
     ]

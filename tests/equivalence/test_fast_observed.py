@@ -112,7 +112,8 @@ def by_loops(which: Loops, scenario: Scenario, policy: Policy) -> tuple[dict[str
         *fast_or_slow(
             [spec for spec in [*SPECS, *MORE_SPECS, "ttl:stale_rate=0.1"] if is_told_the_past(spec)], 1
         ),
-        pytest.param(SIBLINGS, LOOPS),
+        pytest.param(SIBLINGS, ["as it stands"], id="siblings-as it stands"),
+        pytest.param(SIBLINGS, ["compiled"], id="siblings-compiled", marks=pytest.mark.slow),
     ],
 )
 @given(
@@ -194,6 +195,7 @@ def test_on_the_excerpt(spec: str, cache: Cache, warm: Warm, data: Path) -> None
     check(recorded_scenario(*paths, cache, grouping, warm), spec)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "grouping", "warm"),
     [(Cache.CLIENT, Grouping.PREFIX, Warm.CONTACTS), (Cache.SHARED, Grouping.ALL, Warm.COMPLETE)],

@@ -1,6 +1,6 @@
 """Mutated requests and answers through a real proxy: no request at the origin that was not meant, and no crossing.
 
-6,000 requests in all, of which 400 are among the fast tests; `run.py` sends as many as are wanted.
+4,000 requests in all, of which 400 are among the fast tests; `run.py` sends as many as are wanted.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ SEED = 20_261_122
 FAST = {"plain": 240, "h2": 160}
 FAST_ROUND = 20
 """Cases: of few, too, some meet a hostile origin."""
-LONG = {"plain": 1900, "tunnel": 700, "h2": 1300, "parent": 850, "reverse": 850}
+LONG = {"plain": 1200, "tunnel": 500, "h2": 900, "parent": 500, "reverse": 500}
 LONG_ROUND, FIRST_OF_LONG = 400, 401
 """Other cases than the fast ones."""
 CLIENTS = 48

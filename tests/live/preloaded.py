@@ -26,6 +26,7 @@ NEEDED = (
     "bestbefore.addon.commands.proxy",
     "bestbefore.addon.commands.purge",
     "bestbefore.addon.commands.show",
+    "bestbefore.addon.dashboard.companion",
     "bestbefore.addon.prefetcher.prefetcher",
     "bestbefore.addon.proxy.mitm.master",
     "bestbefore.addon.proxy.service",

@@ -23,7 +23,7 @@ class SkewedClock(RealClock):
         return time.time() + self.skew_s
 
 
-@pytest.fixture(params=SKEWS_S)
+@pytest.fixture(params=[*SKEWS_S[:2], *(pytest.param(skew_s, marks=pytest.mark.slow) for skew_s in SKEWS_S[2:])])
 async def proxies(request, open_a_store, valkey):
     """One with the right time, and one whose clock is wrong."""
     return [await open_a_store(valkey.url, clock=SkewedClock(skew_s)) for skew_s in (0.0, request.param)]
