@@ -67,7 +67,7 @@ type Spans = list[tuple[float, float]]
 SPANS = st.tuples(st.floats(1.0, NOW_S - 1.0), st.floats(0.0, 5000.0)).map(lambda s: (s[0], min(sum(s), NOW_S)))
 
 
-@given(st.lists(SPANS, max_size=100), st.lists(SPANS, max_size=5))
+@given(st.lists(SPANS, max_size=100), st.lists(SPANS, max_size=5, unique_by=lambda gap: int(gap[1])))
 def test_no_update_lies_outside_of_what_is_told(spans: Spans, gaps: Spans) -> None:
     """Each update lies in its interval or at its time, to the second; times with further ones before them say so."""
     updates = sorted([*(Update(*span) for span in spans), *exact(*(by_s for _, by_s in gaps))], key=lambda u: u.point_s)
