@@ -197,9 +197,10 @@ class Store:
         held = self.hot(url, partition)
         variants = held if copies and held is not None and held.complete else None
         reads = copies and variants is None
+        keep_record = self._histories.reading(url)
         found = await self._link.read(lambda backend: backend.look_up(url, copies=reads))
         if found is not None:
-            self._histories.found(url, found.record)
+            keep_record(found.record)
         if reads:
             variants = self._copies.found(url, partition, None if found is None else found.copies)
         other = self._copies.equivalent_in_memory(url, partition)

@@ -81,11 +81,26 @@ class Histories:
         """Return the record of an object, including unwritten observations."""
         return (await self._known(url)).record
 
-    def found(self, url: str, versioned: Versioned) -> None:
-        """Keep a record that was just read, for the contact that follows."""
-        if url not in self._waiting and url not in self._reading:
-            self._found[url] = known = _CachedRecord(versioned.version, *self._living(versioned))
-            self._remember(url, known)
+    def reading(self, url: str) -> Callable[[Versioned], None]:
+        """Return a function that keeps the record whose read begins now, for the contact that follows.
+
+        It keeps none of an object of which observations are pending or are learnt meanwhile: they may be written after
+        the record was read, so that it is older than what is known here.
+        """
+
+        def state() -> tuple[bool, Record | None]:
+            remembered = self._remembered.get(url)
+            return url in self._waiting or url in self._reading, None if remembered is None else remembered.record
+
+        pending, record = state()
+
+        def keep(versioned: Versioned) -> None:
+            pending_now, record_now = state()
+            if not pending and not pending_now and record_now is record:
+                self._found[url] = known = _CachedRecord(versioned.version, *self._living(versioned))
+                self._remember(url, known)
+
+        return keep
 
     async def _known(self, url: str) -> _CachedRecord:
         if url in self._waiting:

@@ -171,3 +171,23 @@ async def test_too_many_observations_are_dropped_until_some_were_written(monkeyp
     assert caplog.records[-1].message == "new observations are kept again"
     await kept.learn(seen(3), 1e9)
     assert (kept.waiting, kept.lost) == (1, 1)
+
+
+async def test_a_record_that_changes_while_it_is_read_is_not_kept():
+    clock = ManualClock(1e6)
+    backend = MemoryBackend(clock, max_bytes=10**6)
+    store = Store(backend, clock=clock, hot_max=10**6, keep_s=1.0, forget_after_s=1e9)
+    await store._write_behind._try_to_connect()
+    await store.learn(seen_at(clock.now(), URLS[0], "a", True, None, None))
+    read = backend.look_up
+
+    async def read_before_the_write(url, *, copies):
+        found = await read(url, copies=copies)
+        await store.flush()
+        return found
+
+    backend.look_up = read_before_the_write
+    await store.look_up(URLS[0], copies=False)
+    clock.advance(600)
+    change = await store.learn(seen_at(clock.now(), URLS[0], "b", True, None, None))
+    assert change.record.contacts == 2
