@@ -49,6 +49,8 @@ class Choice:
     """The counts in the second part."""
     bound: Counts
     """The counts of the oracle in the second part, which bound all policies."""
+    present: Counts
+    """The counts of the present policy in the second part."""
     reached: bool
     """Whether its stale rate in the first part is no larger than the requested one."""
 
@@ -77,12 +79,15 @@ class Recommendation:
     """The changes found by requests in the first part, over all domains."""
     followed: Counts
     """The counts in the second part under this recommendation, over all domains."""
-    unconfigured: Counts
-    """The counts in the second part of the present policy."""
     present: Tried
     """The policy in use now."""
     tried: Sequence[Tried]
     """The candidates."""
+
+    @property
+    def unconfigured(self) -> Counts:
+        """The counts in the second part of the present policy, over all domains."""
+        return self.default.present
 
     @property
     def is_founded(self) -> bool:
@@ -154,25 +159,27 @@ def recommend(
     unconfigured, bounds = counted[len(chosen):]
     nothing = Counts.total([])
 
-    def choice(place: int, in_first: Counts, in_then: Counts, at_best: Counts) -> Choice:
-        return Choice(candidates[place], in_first, in_then, at_best, stale_rate(in_first) <= largest_stale_rate)
+    def choice(place: int, in_first: Counts, in_then: Counts, at_best: Counts, at_present: Counts) -> Choice:
+        reached = stale_rate(in_first) <= largest_stale_rate
+        return Choice(candidates[place], in_first, in_then, at_best, at_present, reached)
 
     choices = {
         domain: choice(
-            place, first_counts[place][domain], then_counts[place].get(domain, nothing), bounds.get(domain, nothing)
-        )
+            place, first_counts[place][domain], then_counts[place].get(domain, nothing), bounds.get(domain, nothing),
+            unconfigured.get(domain, nothing),
+        )  # fmt: skip
         for domain, place in places.items()
     }
     return Recommendation(
         largest_stale_rate,
         choice(
-            default, totals[default], Counts.total(then_counts[default].values()), Counts.total(bounds.values())
-        ),
+            default, totals[default], Counts.total(then_counts[default].values()), Counts.total(bounds.values()),
+            Counts.total(unconfigured.values()),
+        ),  # fmt: skip
         choices,
         [domain for domain in sizes if domain not in own],
         sum(counted.validations for counted in sizes.values()),
         Counts.total([*(one.then for one in choices.values()), then_counts[default].get(OTHERS, nothing)]),
-        Counts.total(unconfigured.values()),
         Tried(present, Counts.total(of_present.values())),
         [Tried(point, counts) for point, counts in zip(candidates, totals, strict=True)],
     )

@@ -54,7 +54,7 @@ def json_rows(found: Recommendation) -> Iterator[dict[str, object]]:
 
 def _json_choice(choice: Choice) -> dict[str, object]:
     policy = choice.point.policy
-    parts = {"first": choice.first, "then": choice.then, "at_best": choice.bound}
+    parts = {"first": choice.first, "then": choice.then, "at_best": choice.bound, "at_present": choice.present}
     return {
         "policy": policy.name,
         "params": {key: value for key, value in params(policy).items() if key in choice.point.written},

@@ -176,6 +176,10 @@ def test_what_comes_of_it_is_the_sum_over_the_rules(data: Path) -> None:
     followed = [*(c.then for c in found.domains.values()), *(total(default, domain) for domain in found.others)]
     assert found.followed == Counts.total(followed)
     assert found.unconfigured == plain_engine.replay(parts.then, replayed(*points_of("indttl")))
+    at_present = plain_engine.replay_objects(parts.then, replayed(*points_of("indttl")))
+    assert {domain: one.present for domain, one in found.domains.items()} == {
+        domain: total(at_present, domain) for domain in found.domains
+    }
     bounds = plain_engine.replay_objects(parts.then, parse_spec("oracle"))
     assert found.default.bound == Counts.total(bounds.values())
     assert found.default.bound.stale_hits == 0

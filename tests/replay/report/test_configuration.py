@@ -21,16 +21,16 @@ BOUND = Counts(misses=1, hits=190, stale_hits=0, validations=10, unnecessary=0)
 NOTHING = Counts(0, 0, 0, 0, 0)
 
 
-def choice(spec: str, *, reached: bool = True, then: Counts = THEN) -> Choice:
+def choice(spec: str, *, reached: bool = True, then: Counts = THEN, present: Counts = FIRST) -> Choice:
     (point,) = points_of(spec)
-    return Choice(point, FIRST, then, BOUND, reached)
+    return Choice(point, FIRST, then, BOUND, present, reached)
 
 
 def recommendation(
     default: Choice, domains: Mapping[str, Choice] | None = None, others: Sequence[str] = (), changes: int = 70
 ) -> Recommendation:
     present = Tried(*points_of("indttl"), NOTHING)
-    return Recommendation(0.01, default, domains or {}, others, changes, THEN, FIRST, present, [])
+    return Recommendation(0.01, default, domains or {}, others, changes, THEN, present, [])
 
 
 def live(point: Point) -> Policy:
@@ -100,7 +100,7 @@ def test_the_figures_stand_beside_each_rule() -> None:
     (THEN, False),
 ])
 def test_a_file_that_does_worse_than_none_is_reported(without: Counts, warned: bool) -> None:
-    found = replace(recommendation(choice("ttl")), unconfigured=without)
+    found = recommendation(choice("ttl", present=without))
     beware = "  Beware: in the second part the proxy did better without this file."
     assert (f"\n# {beware}\n" in toml(found, [])) == warned
     assert (beware in summary(found)) == warned

@@ -16,10 +16,10 @@ TRIED = [
 
 
 def found(stale_rate: float = 0.01) -> Recommendation:
-    choice = Choice(TRIED[3].point, TRIED[3].counts, TRIED[2].counts, TRIED[4].counts, reached=True)
+    choice = Choice(TRIED[3].point, TRIED[3].counts, TRIED[2].counts, TRIED[4].counts, TRIED[1].counts, reached=True)
     nothing = Counts.total([])
     present = counted("indttl", 12, 300)
-    return Recommendation(stale_rate, choice, {"a.org": choice}, [], 9, nothing, nothing, present, TRIED)
+    return Recommendation(stale_rate, choice, {"a.org": choice}, [], 9, nothing, present, TRIED)
 
 
 def test_each_form_has_its_validations_at_several_stale_rates() -> None:
@@ -41,6 +41,7 @@ def test_json_has_the_choices_the_present_policy_and_the_frontier() -> None:
     rows = list(json_rows(found()))
     assert [row.get("chosen_for", 0) for row in rows[:3]] == ["a.org", None, 0]
     assert (rows[1]["policy"], rows[1]["params"], rows[1]["reached"]) == ("renewal", {"price": 9.0}, True)
+    assert (rows[0]["then"]["validations"], rows[0]["at_present"]["validations"]) == (90, 100)
     assert (rows[2]["present"], rows[2]["validations"]) == ("indttl", 300)
     assert [row["candidate"] for row in rows[3:] if row["frontier"]] == [
         "renewal:price=3", "renewal:price=9", "fixed:interval=1h"
