@@ -167,7 +167,7 @@ def recommend(
         domain: choice(
             place, first_counts[place][domain], then_counts[place].get(domain, nothing), bounds.get(domain, nothing),
             unconfigured.get(domain, nothing),
-        )  # fmt: skip
+        )
         for domain, place in places.items()
     }
     return Recommendation(
@@ -175,7 +175,7 @@ def recommend(
         choice(
             default, totals[default], Counts.total(then_counts[default].values()), Counts.total(bounds.values()),
             Counts.total(unconfigured.values()),
-        ),  # fmt: skip
+        ),
         choices,
         [domain for domain in sizes if domain not in own],
         sum(counted.validations for counted in sizes.values()),

@@ -1,5 +1,7 @@
-"""Progress bars and spinners on stderr, if it is a terminal."""
+"""Progress bars and spinners on stderr, if it is a terminal; with `FOR_PROGRAMS` in the environment lines of JSON."""
 
+import json
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -10,6 +12,11 @@ from typing import Any, cast
 import click
 
 from bestbefore.replay.sweeps.progress import Watch
+
+FOR_PROGRAMS = "BESTBEFORE_PROGRESS"
+"""Its value `json` is for a program that shows the progress itself, as the dashboard does."""
+MOST_LINES = 200
+"""So many lines are written at most for a bar."""
 
 
 @contextmanager
@@ -32,6 +39,9 @@ def open_watched(path: Path) -> Iterator[RawIOBase]:
 @contextmanager
 def bar(description: str, total: int) -> Iterator[Watch]:
     """Show a progress bar with the time left for `total` items."""
+    if os.environ.get(FOR_PROGRAMS) == "json":
+        yield lambda items: _counted(items, description, total)
+        return
     if not sys.stderr.isatty():
         yield iter
         return
@@ -48,6 +58,15 @@ def bar(description: str, total: int) -> Iterator[Watch]:
         yield watch
     finally:
         progress.stop()
+
+
+def _counted(items: Iterator[Any], description: str, total: int) -> Iterator[Any]:
+    """Yield the items, and write how many there were."""
+    step = -(-total // MOST_LINES)
+    for done, item in enumerate(items, 1):
+        if done == total or done % step == 0:
+            click.echo(json.dumps({"progress": description, "done": done, "of": total}), err=True)
+        yield item
 
 
 @contextmanager

@@ -64,3 +64,9 @@ def test_nothing_is_written_elsewhere(capfd: pytest.CaptureFixture[str], tmp_pat
     with spinner("thinking"):
         pass
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_program_reads_the_progress(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("BESTBEFORE_PROGRESS", "json")
+    count()
+    assert capsys.readouterr().err.splitlines()[-1] == '{"progress": "counting", "done": 3, "of": 3}'
