@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from threading import Event
@@ -66,18 +65,17 @@ def _lift(folder: Path, hosts: str, client: str | None, rows: list[Tunnelled], *
     except ValueError as error:
         raise InputError(str(error)) from None
     count = sum(pattern.matches(row.host) and client in (None, row.client) for row in rows)
-    paths = request_lift(folder, pattern, client)
-    if not _are_taken(paths):
-        for path in paths:
-            path.unlink(missing_ok=True)
+    path = request_lift(folder, pattern, client)
+    if not _is_taken(path):
+        path.unlink(missing_ok=True)
         raise click.ClickException("no proxy runs with this state folder")
     click.echo(json.dumps({"lifted": count}) if as_json else f"lifted {count} tunnel{'' if count == 1 else 's'}")
 
 
-def _are_taken(paths: Sequence[Path]) -> bool:
-    """Whether each process of the proxy takes its request."""
+def _is_taken(path: Path) -> bool:
+    """Whether the proxy takes its request."""
     for _ in range(_TRIES):
-        if not any(path.exists() for path in paths):
+        if not path.exists():
             return True
         Event().wait(_TRY_EVERY_S)
     return False

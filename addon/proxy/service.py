@@ -95,7 +95,6 @@ class Service:
             self.state.refusals,
             clock,
             self.metrics.tunnels_lifted.labels("command").inc,
-            place.number,
         )
 
     @classmethod
@@ -168,7 +167,9 @@ class Service:
             sweeps=self.place.is_first,
         )
         self._closing.push_async_callback(self.store.close)
-        self._tunnel_listing.poll()
+        self.state.relay.on(Tombstone, self.store.invalidation.take_over)
+        self.store.invalidation.pass_on = self.state.relay.pass_on
+        self._poll_tunnels()
         self._traffic.start()
         self._closing.push_async_callback(self._traffic.close)
         self._passthrough_cleanup = PassthroughCleanup(settings.state / REMOVED_FILE, self.store, settings.store)
@@ -278,8 +279,12 @@ class Service:
         while True:
             await asyncio.sleep(RELOAD_EVERY_S)
             self.admission.shortage.log_counts()
-            self._tunnel_listing.poll()
+            self._poll_tunnels()
             self.poll_config()
+
+    def _poll_tunnels(self) -> None:
+        if self.place.is_first:  # of what it lifts, the others are informed
+            self._tunnel_listing.poll()
 
     def poll_config(self) -> None:
         """Apply a configuration that has changed."""

@@ -5,6 +5,7 @@ docs/state.md gives the scope of each part. Several workers of one port have one
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 from bestbefore.addon.config.settings import Settings
@@ -14,9 +15,10 @@ from bestbefore.addon.proxy.access.new_objects import NewObjects
 from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.sharing.flight import Flights
 from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
-from bestbefore.addon.proxy.origin.unsound import UnsoundOrigins
+from bestbefore.addon.proxy.origin.unsound import UnsoundOrigin, UnsoundOrigins
+from bestbefore.addon.proxy.relay import WorkerRelay
 from bestbefore.addon.proxy.tunnels.first_speaker import FirstSpeakers
-from bestbefore.addon.proxy.tunnels.refusals import Refusals
+from bestbefore.addon.proxy.tunnels.refusals import TUNNEL_NEWS, Refusals
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class WorkerState:
     refusals: Refusals
     first_speakers: FirstSpeakers
     unsound: UnsoundOrigins
+    relay: WorkerRelay
 
     @classmethod
     def of(
@@ -47,6 +50,12 @@ class WorkerState:
         `descriptors`: how many file descriptors the process may open. `count` is called for each refused request or
         connection. `workers`: how many processes share the bound on content in flight.
         """
+        relay = WorkerRelay()
+        refusals = Refusals(partial(relay.pass_on, lasts=True))
+        for kind in TUNNEL_NEWS:
+            relay.on(kind, refusals.receive)
+        unsound = UnsoundOrigins(monotonic, partial(relay.pass_on, lasts=True))
+        relay.on(UnsoundOrigin, unsound.receive)
         in_flight_max = Budget.divided(settings.in_flight_max, workers)
         admission = Admission(descriptors, in_flight_max, monotonic, count)
         return cls(
@@ -56,7 +65,8 @@ class WorkerState:
             flights=Flights(),
             hit_for_miss=HitForMiss(),
             new_objects=NewObjects(),
-            refusals=Refusals(),
+            refusals=refusals,
             first_speakers=FirstSpeakers(),
-            unsound=UnsoundOrigins(monotonic),
+            unsound=unsound,
+            relay=relay,
         )

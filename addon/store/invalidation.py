@@ -58,6 +58,9 @@ class Invalidation:
         self._published: list[Tombstone] | None = None
         """Tombstones received while connecting, until the earlier ones have been read."""
         self._was_connected = False
+        self.pass_on: Callable[[Tombstone], object] = lambda _: None
+        """Called with what other processes cannot read in the backend while that is down; they `take_over`."""
+        link.on_down.append(self._on_down)
 
     async def connect(self) -> None:
         """Connect to the backend, and apply the tombstones that were written while it was down."""
@@ -97,21 +100,35 @@ class Invalidation:
         `exact`: whether `pattern` is the URL of one object. `histories`: whether histories are removed too.
         """
         tombstone = self._new_tombstone(pattern, exact=exact, histories=histories)
-        matches = matcher_of(tombstone)
-        self._tombstones.queue(tombstone)
-        self._copies.remove(
-            lambda copy: matches(copy.url),  # regardless of their times: clocks differ, and are set back
-            tombstone.pattern if tombstone.exact else None,
-        )
-        self._forget_here(tombstone, matches)
-        self._link.wake()
+        self._queue(tombstone)
         return tombstone
 
     def invalidate_groups(self, groups: Sequence[str]) -> None:
         """Invalidate all copies in these groups (`Copy.groups`) that were stored before now."""
         for group in groups:
-            self._tombstones.queue(self._new_tombstone(group, exact=True))
-        self._copies.remove(lambda copy: not set(groups).isdisjoint(copy.groups))
+            self._queue(self._new_tombstone(group, exact=True))
+
+    def take_over(self, tombstone: Tombstone) -> None:
+        """Apply a tombstone that another process passes on, and write it too, as that process may end before it can."""
+        self._tombstones.queue(replace(tombstone, by=self._name))
+        self._removed(tombstone)
+
+    def _queue(self, tombstone: Tombstone) -> None:
+        self._tombstones.queue(tombstone)
+        self._removed(tombstone)
+        if self._link.down:
+            self.pass_on(tombstone)
+
+    def _on_down(self) -> None:
+        for tombstone in self._tombstones.pending():
+            if tombstone.by == self._name:
+                self.pass_on(tombstone)
+
+    def _removed(self, tombstone: Tombstone) -> None:
+        """Remove in process what a tombstone of this moment names, regardless of times: clocks are set back."""
+        is_url = tombstone.exact and not is_group(tombstone.pattern)
+        self._copies.remove(copies_of(tombstone), tombstone.pattern if is_url else None)
+        self._forget_here(tombstone, matcher_of(tombstone))
         self._link.wake()
 
     def _new_tombstone(self, pattern: str, *, exact: bool, histories: bool = False) -> Tombstone:

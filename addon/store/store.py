@@ -84,7 +84,7 @@ class Store:
         self._requests = PendingCounts[str](faults, "requests", "requests of", str, self._tally)
         self.stale = StaleCounts(self._link, faults, clock.monotonic)
         self.demand = DemandCounts(self._link, faults, clock.monotonic, self.stale)
-        self._invalidation = Invalidation(
+        self.invalidation = Invalidation(
             self._link,
             clock,
             faults,
@@ -109,7 +109,7 @@ class Store:
             faults,
             clock.monotonic,
             parts,
-            self._invalidation.connect,
+            self.invalidation.connect,
             self._read_due,
             has_peers=has_peers,
         )
@@ -228,12 +228,12 @@ class Store:
 
     def drop(self, url: str) -> None:
         """Invalidate all copies of an object that were stored before now."""
-        self._invalidation.invalidate(url, exact=True)
+        self.invalidation.invalidate(url, exact=True)
 
     def drop_groups(self, groups: Sequence[str]) -> None:
         """Invalidate all copies in these groups (`Copy.groups`) that were stored before now."""
         if groups:
-            self._invalidation.invalidate_groups(groups)
+            self.invalidation.invalidate_groups(groups)
 
     # Histories
 
@@ -341,12 +341,12 @@ class Store:
         """
         exact = names_one(pattern)
         had_copies = exact and await self.has_copies(pattern)
-        tombstone = self._invalidation.invalidate(pattern, exact=exact)
+        tombstone = self.invalidation.invalidate(pattern, exact=exact)
         return max(await self._when_back(tombstone, self._remove_copies), int(had_copies))
 
     async def forget(self, pattern: str) -> int:
         """Remove copies, histories and counts, as `purge`. Returns how many objects had a history."""
-        tombstone = self._invalidation.invalidate(pattern, exact=names_one(pattern), histories=True)
+        tombstone = self.invalidation.invalidate(pattern, exact=names_one(pattern), histories=True)
         await self._when_back(tombstone, self._remove_copies)
         return await self._when_back(tombstone, self._remove_histories)
 

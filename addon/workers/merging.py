@@ -13,6 +13,7 @@ LARGEST = frozenset((
     "bestbefore_store_write_lag_seconds",
     "bestbefore_prefetch_budget_per_day",
     "bestbefore_edge_behind_seconds",
+    "bestbefore_tunnelled_pairs",
     "bestbefore_build_info",
     "process_start_time_seconds",
     "process_max_fds",

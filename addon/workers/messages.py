@@ -30,6 +30,8 @@ class Begin:
     config_file: Path | None
     clock: Clock
     log_requests: bool
+    news: Sequence[object] = ()
+    """What earlier workers have passed on, and this one must know too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,14 @@ class AskReport:
     """To a worker: report. `watched`: whether it is to keep its requests for the next report."""
 
     watched: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Of a worker, and to the others: what `WorkerRelay` passes on. `lasts`: it is for those that start later, too."""
+
+    news: object
+    lasts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +109,9 @@ class Report:
     """The last requests since the last report, if they are watched."""
 
 
-type Message = Begin | Reconfigure | Reopen | AskReport | Drain | Stop | Born | Listening | Draining | Failed | Report
+type Message = (
+    Begin | Reconfigure | Reopen | AskReport | News | Drain | Stop | Born | Listening | Draining | Failed | Report
+)
 
 
 class WorkerChannel:

@@ -12,6 +12,7 @@ from bestbefore.addon.clock import Clock, FastClock
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.config.watch import ConfigSource
 from bestbefore.addon.dashboard.source import Watcher
+from bestbefore.addon.store.backend.interface import Tombstone
 from bestbefore.addon.store.cache.notices import silenced
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
@@ -31,8 +32,9 @@ class WorkersSource:
         families: Callable[[], Sequence[Metric]],
         health: Callable[[], Mapping[str, object]],
         refresh: Callable[[], Coroutine[Any, Any, None]],
+        pass_on: Callable[[Tombstone], object],
     ) -> None:
-        """`store_socket`: that of the embedded store, if there is one."""
+        """`store_socket`: that of the embedded store, if there is one. `pass_on`: see `Invalidation`."""
         self._watch = watch
         self.clock = clock
         self._workers = workers
@@ -41,6 +43,7 @@ class WorkersSource:
         self.families = families
         self.health = health
         self.refresh = refresh
+        self._pass_on = pass_on
 
     @property
     def config(self) -> Config:
@@ -68,6 +71,7 @@ class WorkersSource:
                 supervised_socket=self._store_socket,
                 sweeps=False,
             )
+        store.invalidation.pass_on = self._pass_on
         try:
             yield store
         finally:

@@ -22,6 +22,7 @@ from bestbefore.addon.workers.messages import (
     Failed,
     Listening,
     Message,
+    News,
     Report,
     Stop,
     WorkerChannel,
@@ -48,17 +49,19 @@ class Supervised:
         fork: Callable[[], socket.socket],
         begin: Callable[[int], Begin],
         count: Callable[[DomainCounts], None],
+        pass_on: Callable[[int, News], None],
     ) -> None:
         """Start the worker.
 
         `fork` and `begin` return the socket and the first message of a new process; `count` is called with what it has
-        counted.
+        counted, `pass_on` with its number and what it has to pass on to the others.
         """
         self._number = number
         self._clock = clock
         self._fork = fork
         self._begin = begin
         self._count = count
+        self._pass_on = pass_on
         self._channel: WorkerChannel | None = None
         self._pid = 0
         self._asked: list[asyncio.Future[None]] = []
@@ -165,6 +168,8 @@ class Supervised:
                     self.greeting.set_result(greeting)
             case Draining():
                 self.closed.set()
+            case News():
+                self._pass_on(self._number, message)
             case Failed():
                 self._failure = message
             case Report(metrics, health, requests, seen):

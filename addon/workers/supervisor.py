@@ -4,6 +4,7 @@ import asyncio
 import signal
 import socket
 import sys
+from collections import deque
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
@@ -30,19 +31,20 @@ from bestbefore.addon.proxy.place import WorkerPlace
 from bestbefore.addon.proxy.recording import SUMMARY_EVERY_S
 from bestbefore.addon.proxy.service import RELOAD_EVERY_S
 from bestbefore.addon.proxy.start_error import StartError
-from bestbefore.addon.proxy.tunnels.listing import remove_lists
 from bestbefore.addon.store.backend.interface import StoreUnusableError
 from bestbefore.addon.store.opening import start_server
 from bestbefore.addon.store.server.statedir import StateDir
 from bestbefore.addon.workers.forker import Forker
 from bestbefore.addon.workers.merging import merged, merged_health
-from bestbefore.addon.workers.messages import Begin, Drain, Failed, Message, Reconfigure, Reopen, Stop
+from bestbefore.addon.workers.messages import Begin, Drain, Failed, Message, News, Reconfigure, Reopen, Stop
 from bestbefore.addon.workers.source import WorkersSource
 from bestbefore.addon.workers.supervised import Supervised
 from bestbefore.addon.workers.worker import work
 
 REPORT_S = 1.0
 """For how long the metrics of a worker that does not answer are waited for."""
+NEWS_KEPT = 4096
+"""How much of what workers have passed on is kept for those that start later; the oldest are dropped."""
 STOP_S = 20.0
 """After which workers that do not end are killed; they wait 5 s for requests in progress and 5 s for the store."""
 
@@ -74,6 +76,8 @@ class _Supervisor(Collector):
         self._sockets = sockets
         self._log_requests = log_requests
         self._workers: list[Supervised] = []
+        self._news: deque[object] = deque(maxlen=NEWS_KEPT)
+        """What workers have passed on that is for those that start later, too."""
         self._summary = Summary(clock.monotonic())
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
@@ -111,7 +115,7 @@ class _Supervisor(Collector):
         if settings.admin is not None:
             source = WorkersSource(
                 self._watch, self._clock, self._workers, self._summary, store_socket, lambda: list(self.collect()),
-                self._health, self._refresh,
+                self._health, self._refresh, lambda tombstone: self._pass_on(0, News(tombstone)),
             )  # fmt: skip
             admin = await AdminServer.start(
                 settings.admin.host, settings.admin.port, self, self._health,
@@ -124,7 +128,6 @@ class _Supervisor(Collector):
             socket=store_socket,
             admin=None if admin is None else Address(admin.host, admin.port),
         )
-        remove_lists(settings.state)
         texts = Writer(text_stream(settings.log_format, settings.log_file))
         closing.callback(texts.close)
         try:
@@ -142,7 +145,7 @@ class _Supervisor(Collector):
 
     async def _started(self, number: int) -> str:
         """Start a worker; return its greeting, empty if it was stopped before. Raises StartError, InputError."""
-        worker = Supervised(number, self._clock, self._forker.fork, self._begin, self._summary.merge)
+        worker = Supervised(number, self._clock, self._forker.fork, self._begin, self._summary.merge, self._pass_on)
         self._workers.append(worker)
         outcome = await worker.greeting
         if not isinstance(outcome, Failed):
@@ -153,7 +156,16 @@ class _Supervisor(Collector):
 
     def _begin(self, number: int) -> Begin:
         place = replace(self._place, number=number)
-        return Begin(place, self._watch.config, self._watch.path, self._clock, self._log_requests)
+        news = tuple(self._news)
+        return Begin(place, self._watch.config, self._watch.path, self._clock, self._log_requests, news)
+
+    def _pass_on(self, number: int, news: News) -> None:
+        """Pass on what a worker has found to the others; 0: to all."""
+        if news.lasts:
+            self._news.append(news.news)
+        for other, worker in enumerate(self._workers, 1):
+            if other != number:
+                worker.send(news)
 
     async def _watch_over(self, texts: Writer) -> None:
         """Look for a changed configuration and collect reports each second, until a signal to stop."""

@@ -27,6 +27,7 @@ from bestbefore.addon.workers.messages import (
     Draining,
     Failed,
     Listening,
+    News,
     Reconfigure,
     Reopen,
     Report,
@@ -65,6 +66,10 @@ class _Worker:
         self._service = Service(
             self._config, begin.clock, log_requests=begin.log_requests, companion=of_proxy, place=begin.place
         )
+        relay = self._service.state.relay
+        for news in begin.news:
+            relay.receive(news)
+        relay.send = lambda news, lasts: channel.send(News(news, lasts))
         self._seen: deque[Answered] | None = None
         self._master: Master | None = None
         self._starting = asyncio.current_task()
@@ -103,6 +108,8 @@ class _Worker:
                         self._service.poll_config()
                 case Reopen():
                     self._service.recording.reopen()
+                case News(news):
+                    self._service.state.relay.receive(news)
                 case Drain():
                     self._drain()
                 case Stop():

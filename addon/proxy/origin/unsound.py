@@ -1,8 +1,9 @@
 """Origins whose connections must not be reused, because they sent unexpected data."""
 
 from collections.abc import Callable, Hashable
+from typing import NamedTuple
 
-from cachetools import TTLCache
+from cachetools import TLRUCache
 
 from bestbefore.policies.units import HOUR_S
 
@@ -11,15 +12,36 @@ UNSOUND_S = HOUR_S
 UNSOUND_AT_MOST = 10_000
 
 
+class UnsoundOrigin(NamedTuple):
+    """An origin that has sent unexpected data."""
+
+    origin: Hashable
+    since_s: float
+    """Monotonic: one clock for all processes of a machine."""
+
+
 class UnsoundOrigins:
     """The origins that sent unexpected data within the last hour."""
 
-    def __init__(self, monotonic: Callable[[], float]) -> None:
-        self._origins: TTLCache[Hashable, bool] = TTLCache(UNSOUND_AT_MOST, UNSOUND_S, timer=monotonic)
+    def __init__(
+        self, monotonic: Callable[[], float], pass_on: Callable[[UnsoundOrigin], object] = lambda _: None
+    ) -> None:
+        """`pass_on` is called with what other workers must know too, which they `receive`."""
+        self._monotonic = monotonic
+        self._pass_on = pass_on
+        self._origins: TLRUCache[Hashable, float] = TLRUCache(
+            UNSOUND_AT_MOST, lambda _origin, since_s, _now_s: since_s + UNSOUND_S, timer=monotonic
+        )
 
     def add(self, origin: Hashable) -> None:
         """Do not reuse connections to this origin for an hour."""
-        self._origins[origin] = True
+        found = UnsoundOrigin(origin, self._monotonic())
+        self._pass_on(found)
+        self.receive(found)
+
+    def receive(self, found: UnsoundOrigin) -> None:
+        """Add what another worker has passed on."""
+        self._origins[found.origin] = found.since_s
 
     def __contains__(self, origin: Hashable) -> bool:
         return origin in self._origins

@@ -18,8 +18,6 @@ from bestbefore.addon.rules import HostPattern
 logger = logging.getLogger(__name__)
 
 LIST_FILE = "tunnels.json"
-LIST_FILES = "tunnels*.json"
-"""One for each worker, the first of which has `LIST_FILE`. Each takes its requests to lift from a file of its own."""
 _MAX_LIFT_BYTES = 1 << 20
 
 
@@ -41,10 +39,10 @@ class TunnelListing:
     """Keeps the list up to date, and lifts what is asked for."""
 
     def __init__(
-        self, state: Path, refusals: Refusals, clock: Clock, lifted: Callable[[int], object], worker: int = 1
+        self, state: Path, refusals: Refusals, clock: Clock, lifted: Callable[[int], object]
     ) -> None:
-        """`lifted` is called with the number of tunnels that a request has lifted. `worker`: its number."""
-        self._path = state / (LIST_FILE if worker == 1 else f"tunnels-{worker}.json")
+        """`lifted` is called with the number of tunnels that a request has lifted."""
+        self._path = state / LIST_FILE
         self._refusals = refusals
         self._clock = clock
         self._lifted = lifted
@@ -87,25 +85,15 @@ class TunnelListing:
 
 def read_list(state: Path, now_s: float) -> list[Tunnelled]:
     """Return what the proxy of a state folder tunnels. Raises FileNotFoundError if no proxy has run with it."""
-    paths = sorted(state.glob(LIST_FILES))
-    if not paths:
-        raise FileNotFoundError
-    rows = [Tunnelled(**json.loads(line)) for path in paths for line in path.read_text("utf-8").splitlines()]
+    rows = [Tunnelled(**json.loads(line)) for line in (state / LIST_FILE).read_text("utf-8").splitlines()]
     return [row for row in rows if row.until_s > now_s]
 
 
-def remove_lists(state: Path) -> None:
-    """Remove the lists of an earlier run, which may have had more processes."""
-    for path in state.glob(LIST_FILES):
-        path.unlink(missing_ok=True)
-
-
-def request_lift(state: Path, pattern: HostPattern, address: str | None) -> list[Path]:
-    """Ask the processes of a state folder to lift tunnels; return the files that are gone once they have."""
-    paths = [_lift_file(path) for path in sorted(state.glob(LIST_FILES))]
-    for path in paths:
-        _write(path, json.dumps({"host": pattern.text, "client": address}) + "\n", os.O_APPEND)
-    return paths
+def request_lift(state: Path, pattern: HostPattern, address: str | None) -> Path:
+    """Ask the proxy of a state folder to lift tunnels; return the file that is gone once it has."""
+    path = _lift_file(state / LIST_FILE)
+    _write(path, json.dumps({"host": pattern.text, "client": address}) + "\n", os.O_APPEND)
+    return path
 
 
 def _lift_file(path: Path) -> Path:

@@ -1,6 +1,6 @@
 """Hosts for which a client refuses the proxy's certificate: their connections are tunnelled for that client."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -41,10 +41,40 @@ class RefusedHost:
     """How the last handshake failed."""
 
 
+class RefusedHandshake(NamedTuple):
+    """A handshake that a client has refused."""
+
+    client: ClientKey
+    host: str
+    reason: str
+    now_s: float
+    """Monotonic: one clock for all processes of a machine."""
+
+
+class AcceptedCertificate(NamedTuple):
+    """A certificate that a client has accepted, where that is news."""
+
+    client: ClientKey
+    host: str
+
+
+class LiftedTunnels(NamedTuple):
+    """The end of the tunnels to hosts that match, of one address or of all."""
+
+    pattern: HostPattern
+    address: str | None
+
+
+type TunnelNews = RefusedHandshake | AcceptedCertificate | LiftedTunnels
+TUNNEL_NEWS: tuple[type[TunnelNews], ...] = (RefusedHandshake, AcceptedCertificate, LiftedTunnels)
+
+
 class Refusals:
     """Counts refused TLS handshakes for each client and host; bounded, and forgotten after an hour."""
 
-    def __init__(self) -> None:
+    def __init__(self, pass_on: Callable[[TunnelNews], object] = lambda _: None) -> None:
+        """`pass_on` is called with what other workers must know too, which they `receive`."""
+        self._pass_on = pass_on
         self._of_address: LRUCache[str, dict[tuple[ClientKey, str], RefusedHost]] = LRUCache(MAX_ADDRESSES)
         self._trusting: LRUCache[ClientKey, bool] = LRUCache(MAX_TRUSTING)
         """Clients that have accepted the proxy's certificate for some host."""
@@ -53,6 +83,10 @@ class Refusals:
 
     def refused(self, client: ClientKey, host: str, reason: str, now_s: float) -> bool:
         """Count a refusal; True if the host is tunnelled from this refusal on. `now_s` is monotonic."""
+        self._pass_on(RefusedHandshake(client, host, reason, now_s))
+        return self._refused(client, host, reason, now_s)
+
+    def _refused(self, client: ClientKey, host: str, reason: str, now_s: float) -> bool:
         known = self._of_address.setdefault(client.address, {})
         found = self._current(client, host, now_s)
         if found is None:
@@ -71,6 +105,13 @@ class Refusals:
         The first time for any host shows that the client has come to trust the proxy, so all its tunnels are lifted.
         Later such times say nothing of other hosts: a program may insist on the certificates of some.
         """
+        if client in self._trusting and (client, host) not in self._of_address.get(client.address, ()):
+            self._trusting[client] = True  # it stays among those remembered
+            return 0
+        self._pass_on(AcceptedCertificate(client, host))
+        return self._accepted(client, host)
+
+    def _accepted(self, client: ClientKey, host: str) -> int:
         is_first = client not in self._trusting
         self._trusting[client] = True
         known = self._of_address.get(client.address, ())
@@ -90,6 +131,20 @@ class Refusals:
 
     def lift(self, pattern: HostPattern, address: str | None) -> int:
         """End the tunnels to hosts that match, of one address or of all; return how many there were."""
+        self._pass_on(LiftedTunnels(pattern, address))
+        return self._lift(pattern, address)
+
+    def receive(self, news: TunnelNews) -> None:
+        """Apply what another worker has passed on."""
+        match news:
+            case RefusedHandshake():
+                self._refused(*news)
+            case AcceptedCertificate():
+                self._accepted(*news)
+            case LiftedTunnels():
+                self._lift(*news)
+
+    def _lift(self, pattern: HostPattern, address: str | None) -> int:
         return self._remove(
             [
                 key

@@ -23,7 +23,7 @@ class Link:
         """Set when there are pending entries, or a reconnect is due."""
         self.hurry = asyncio.Event()
         """Set when many entries are pending."""
-        self.on_down: Callable[[], None] = lambda: None
+        self.on_down: list[Callable[[], None]] = []
         """Called when the backend goes down."""
         self._clock = clock
         self._notices = notices
@@ -47,7 +47,8 @@ class Link:
         self.last_error = str(error)
         if self.down_since_s is None:
             self.down_since_s = self._clock.monotonic()
-            self.on_down()
+            for call in self.on_down:
+                call()
         self.up.clear()
         self.wake()
         self._notices.begin("down", f"the store is down ({error}); serving and learning in memory until it is up again")

@@ -188,6 +188,10 @@ class Tombstones:
         """The number of pending tombstones."""
         return len(self._waiting_of_urls) + len(self._waiting_of_patterns)
 
+    def pending(self) -> list[Tombstone]:
+        """Return the pending tombstones."""
+        return [*self._waiting_of_urls.values(), *self._waiting_of_patterns]
+
     def waits(self, url: str, groups: Sequence[str] = ()) -> bool:
         """Whether a tombstone of this object, or of one of these groups, is pending."""
         names = (url, *groups)
@@ -235,7 +239,7 @@ class Tombstones:
 
     def snapshot(self) -> Callable[[], bool]:
         """Return a function that tells whether any of the tombstones pending now is still pending."""
-        return any_of([*self._waiting_of_urls.values(), *self._waiting_of_patterns], self.is_waiting)
+        return any_of(self.pending(), self.is_waiting)
 
     async def write(self, backend: Backend) -> None:
         """Write a batch to the backend. Raises UnavailableError, UnwritableError."""

@@ -66,7 +66,7 @@ class ContactLeases:
         self._renewing: asyncio.Task[None] | None = None
         link.backend.contacts.on_awaited = self._awaited
         link.backend.contacts.on_ended = self._on_ended
-        link.on_down = self._on_down
+        link.on_down.append(self._on_down)
 
     async def turn[T](
         self,

@@ -51,4 +51,4 @@ def test_a_running_proxy_has_time_to_take_the_request(tmp_path: Path, late_s: fl
     request = tmp_path / "tunnels.lift"
     request.touch()
     threading.Timer(late_s, request.unlink).start()
-    assert tunnels._are_taken([request])
+    assert tunnels._is_taken(request)

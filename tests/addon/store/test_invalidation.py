@@ -124,6 +124,27 @@ async def test_a_tombstone_written_while_a_proxy_was_cut_off_reaches_it_before_i
     assert (await other.copies(URL)).copies == ()
 
 
+async def test_a_tombstone_that_another_process_passes_on_while_cut_off_is_written_by_either(
+    start_valkey, open_a_store, copy_of
+):
+    server = start_valkey("--appendonly", "yes", "--appendfsync", "always")
+    other, store, third = [await open_a_store(server.url) for _ in range(3)]
+    other.put(copy_of(URL), b"hello")
+    await other.flush()
+    await store.copies(URL)
+    other.invalidation.pass_on = store.invalidation.take_over
+    server.kill()
+    await until(lambda: store.status().down and third.status().down)
+    other.drop(URL)  # it need not have noticed yet
+    await until(lambda: other.status().down)
+    assert store.hot(URL) is None
+    other._write_behind._task.cancel()  # as if it had been killed
+    server.start()
+    await until(lambda: not store.status().down and not third.status().down)
+    await store.flush()
+    assert (await third.copies(URL)).copies == ()
+
+
 async def test_cut_off_for_longer_than_tombstones_are_kept_no_copy_is_kept(start_valkey, open_a_store, copy_of):
     server = start_valkey()
     clock = ManualClock(1e9)

@@ -99,15 +99,15 @@ async def test_what_a_proxy_writes_before_it_gets_a_tombstone_does_not_return(pr
     for url, pattern in ((URL, URL), ("http://b.example.org/", PATTERN)):
         # As if the message were still on its way: the other writes what it fetched before.
         waiting, applied = fetched(wrong, copy_of, b"old", url), wrong._tombstones.applied_number
-        delayed = wrong._invalidation._published = []
+        delayed = wrong.invalidation._published = []
         await right.purge(pattern)
         wrong.put(waiting, b"old")
         await wrong.flush()
         assert await served(right, url) == []
         await until(lambda delayed=delayed: delayed)
-        wrong._invalidation._published = None
+        wrong.invalidation._published = None
         for tombstone in delayed:
-            wrong._invalidation._receive(tombstone)
+            wrong.invalidation._receive(tombstone)
         assert wrong._tombstones.applied_number > applied
         assert [await served(proxy, url) for proxy in proxies] == [[], []]
         assert not wrong.status().down

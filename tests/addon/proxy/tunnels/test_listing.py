@@ -9,7 +9,6 @@ from bestbefore.addon.proxy.tunnels.listing import (
     LIST_FILE,
     TunnelListing,
     read_list,
-    remove_lists,
     request_lift,
 )
 from bestbefore.addon.proxy.tunnels.refusals import TUNNELLED_S, ClientKey, Refusals
@@ -34,7 +33,7 @@ def test_what_is_tunnelled_is_listed_until_it_is_lifted(tmp_path: Path) -> None:
     assert rows[0].since_s == pytest.approx(clock.now())
     assert (tmp_path / LIST_FILE).stat().st_mode & 0o077 == 0
     assert read_list(tmp_path, clock.now() + TUNNELLED_S + 1) == []
-    (path,) = request_lift(tmp_path, HostPattern.parse("a.example"), "192.0.2.1")
+    path = request_lift(tmp_path, HostPattern.parse("a.example"), "192.0.2.1")
     request_lift(tmp_path, HostPattern.parse("b.example"), "192.0.2.2")
     listing.poll()
     assert not path.exists()
@@ -48,23 +47,3 @@ def test_a_request_that_makes_no_sense_is_dropped(tmp_path: Path, content: bytes
     listing = TunnelListing(tmp_path, Refusals(), ManualClock(0.0), lambda _count: None)
     listing.poll()
     assert not (tmp_path / "tunnels.lift").exists()
-
-
-def test_each_worker_has_a_list_and_takes_its_own_requests(tmp_path: Path) -> None:
-    clock, lifted = ManualClock(1000.0), list[int]()
-    made = [Refusals(), Refusals()]
-    listings = [TunnelListing(tmp_path, one, clock, lifted.append, n) for n, one in enumerate(made, 1)]
-    for refusals, host in zip(made, ("a.example", "b.example"), strict=True):
-        for _ in range(2):
-            refusals.refused(ClientKey("192.0.2.1", "eve", "f1"), host, "why", clock.monotonic())
-    for listing in listings:
-        listing.poll()
-    assert sorted(row.host for row in read_list(tmp_path, clock.now())) == ["a.example", "b.example"]
-    paths = request_lift(tmp_path, HostPattern.parse("*"), None)
-    for listing in listings:
-        listing.poll()
-    assert (lifted, [path.exists() for path in paths]) == ([1, 1], [False, False])
-    assert read_list(tmp_path, clock.now()) == []
-    remove_lists(tmp_path)
-    with pytest.raises(FileNotFoundError):
-        read_list(tmp_path, clock.now())

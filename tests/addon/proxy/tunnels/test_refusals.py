@@ -66,3 +66,22 @@ def test_an_address_takes_no_room_from_others() -> None:
         refusals.refused(OTHERS[2], f"{number}.example", "why", 0.0)
     assert refusals.tunnelled(ONE, BANK, 1.0)
     assert len(refusals._of_address["192.0.2.2"]) == MAX_OF_ADDRESS
+
+
+def test_workers_that_pass_on_what_they_find_decide_alike() -> None:
+    one, other, passed = Refusals(), Refusals(), list[object]()
+    for first, second in ((one, other), (other, one)):
+        first._pass_on = lambda news, to=second: (passed.append(news), to.receive(news))
+    one.refused(ONE, BANK, "why", 0.0)
+    assert other.refused(ONE, BANK, "why", 1.0), "the second refusal of the client, though the first here"
+    assert one.tunnelled(ONE, BANK, 2.0)
+    assert one.accepted(ONE, "c.example") == 1
+    assert not other.tunnelled(ONE, BANK, 3.0)
+    before = len(passed)
+    for _ in range(3):
+        assert one.accepted(ONE, "d.example") == other.accepted(ONE, "c.example") == 0
+    assert len(passed) == before, "what all know is not passed on"
+    for client in OTHERS * 2:
+        one.refused(client, BANK, "why", 4.0)
+    assert other.lift(HostPattern.parse("*"), None) == len(OTHERS)
+    assert list(one.current(5.0)) == []

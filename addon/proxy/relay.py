@@ -1,0 +1,34 @@
+"""What the workers of one address pass on to each other, through their supervisor.
+
+What all proxies on a store share is in the store. This is for what concerns the clients and connections of one address,
+and for what must reach all workers while the store is away.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+
+class WorkerRelay:
+    """Passes on the news of this process, and receives those of the others. Without a supervisor there are no others.
+
+    News are records that can be pickled. They arrive in the order in which a worker sent them.
+    """
+
+    def __init__(self) -> None:
+        self.send: Callable[[object, bool], object] = lambda _news, _lasts: None
+        """Sends news to the supervisor; the second argument is `lasts` of `pass_on`."""
+        self._receivers: dict[type, Callable[[Any], object]] = {}
+
+    def on[T](self, kind: type[T], receive: Callable[[T], object]) -> None:
+        """Let news of a kind be received; those of other kinds are ignored."""
+        self._receivers[kind] = receive
+
+    def pass_on(self, news: object, *, lasts: bool = False) -> None:
+        """Pass on news to the other workers. `lasts`: also to those that start later."""
+        self.send(news, lasts)
+
+    def receive(self, news: object) -> None:
+        """Receive news of another worker."""
+        receive = self._receivers.get(type(news))
+        if receive is not None:
+            receive(news)
