@@ -107,10 +107,11 @@ async def test_each_job_is_done_when_it_is_due(clock: FastClock, store: Store) -
     task = await running(clock, store, fetch, a=5.0, b=20.0, www_a=40.0)
     await fetch.happen(3)
     await ended(task)
-    assert [at for at, _ in fetch.done] == [url("a"), url("b"), url("www_a")]
+    assert {at for at, _ in fetch.done} == {url("a"), url("b"), url("www_a")}
     assert fetch.ended == [(one, "unchanged") for one, _ in fetch.done]
-    for (_, at), due in zip(fetch.done, (5.0, 20.0, 40.0), strict=True):
-        assert at >= due
+    times = dict(fetch.done)
+    for name, due in (("a", 5.0), ("b", 20.0), ("www_a", 40.0)):
+        assert times[url(name)] >= due
 
 
 async def test_between_two_fetches_of_a_domain_lies_the_interval(clock: FastClock, store: Store) -> None:
@@ -118,7 +119,8 @@ async def test_between_two_fetches_of_a_domain_lies_the_interval(clock: FastCloc
     task = await running(clock, store, fetch, interval_s=20.0, www1_a=1.0, www2_a=1.1, www3_a=1.2)
     await fetch.happen(3)
     await ended(task)
-    assert [one for one, _ in fetch.done] == [url("www1_a"), url("www2_a"), url("www3_a")]
+    # On a busy machine all are due before the first is fetched, and their order is then free.
+    assert {one for one, _ in fetch.done} == {url("www1_a"), url("www2_a"), url("www3_a")}
     assert np.all(np.diff([at for _, at in fetch.done]) >= 20.0 - 1e-6)
 
 
