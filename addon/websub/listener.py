@@ -48,7 +48,12 @@ class HubListener:
         application = web.Application()
         application.router.add_route("*", "/{path:.*}", _handler(callbacks))
         application.on_response_prepare.append(_say_little)
-        runner = web.AppRunner(application, access_log=None, logger=_logger, shutdown_timeout=1.0, keepalive_timeout=5)
+        # Content is what was signed, as it is sent. Some hubs send the Content-Encoding of the topic with content that
+        # they have decoded (flask-websub 0.4.1 does).
+        runner = web.AppRunner(
+            application, access_log=None, logger=_logger, shutdown_timeout=1.0, keepalive_timeout=5,
+            auto_decompress=False,
+        )  # fmt: skip
         await runner.setup()
         listener = cls(runner)
         try:

@@ -1,6 +1,8 @@
 """The listener for hubs, over real connections."""
 
 import asyncio
+import gzip
+import hmac
 
 import pytest
 
@@ -66,6 +68,16 @@ async def test_a_push_is_taken_with_what_its_signature_proves(known) -> None:
     assert (await say(port, request("POST /known", b"x"))).startswith(b"HTTP/1.1 202")
     assert (await say(port, request("POST /known", b"x", signature))).startswith(b"HTTP/1.1 202")
     assert known.pushes == [("known", PushProof.UNSIGNED), ("known", PushProof.FORGED)]
+
+
+async def test_a_signature_is_of_content_as_it_is_sent(known) -> None:
+    """Some hubs compress it, others send the Content-Encoding of what they have decoded."""
+    for content in (gzip.compress(b"x"), b"not compressed"):
+        signature = f"X-Hub-Signature: sha256={hmac.new(b'secret', content, 'sha256').hexdigest()}"
+        coding = "Content-Encoding: gzip"
+        answer = await say(known.listener.port, request("POST /known", content, signature, coding))
+        assert answer.startswith(b"HTTP/1.1 202")
+    assert known.pushes == [("known", PushProof.SIGNED)] * 2
 
 
 async def test_size_and_number_are_bounded(known, monkeypatch) -> None:
