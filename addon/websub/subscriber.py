@@ -69,8 +69,10 @@ class WebSubSubscriber(Companion):
         """The changes of subscriptions that wait for the next tick."""
         self._announced: Mapping[str, PushSubscription] = {}
         """The subscriptions of which prefetching and the evidence are informed."""
+        self._relied_on: dict[str, float] = {}
+        """Until when pushes take the place of polls, as prefetching has it, by URL; 0: they do not."""
         self._own_pushes: dict[str, float] = {}
-        """When pushes came to this process that `_announced` has not yet."""
+        """When the last push came to this process, by URL."""
 
     @property
     def counts_demand(self) -> bool:
@@ -318,26 +320,30 @@ class WebSubSubscriber(Companion):
         await self._subscriptions.update(noted)
 
     def _announce_changes(self, known: Subscriptions) -> None:
-        """Inform prefetching and the evidence of what has changed, here or in other processes."""
+        """Inform prefetching and the evidence of what has changed, here or in other processes, and with time."""
         before, self._announced = self._announced, {one.url: one for one in known}
         for url in before.keys() - self._announced.keys():
             self._service.signals.pushed_since(url, None)
-            self._service.pushed_until(url, 0.0)
+            self._rely_until(url, 0.0)
+            del self._relied_on[url]
+            self._own_pushes.pop(url, None)
         for one in known:
-            last = before.get(one.url)
-            if last is one or last == one:
-                continue
             self._announce(one)
-            if last is not None and one.pushed_s > max(last.pushed_s, self._own_pushes.pop(one.url, 0.0)):
+            last = before.get(one.url)
+            if last is not None and one.pushed_s > max(last.pushed_s, self._own_pushes.get(one.url, 0.0)):
                 self._service.signals.pushed_elsewhere(one.url, one.pushed_s, is_signed=one.is_signed)
 
     def _announce(self, one: PushSubscription) -> None:
-        """Inform prefetching and the evidence whether pushes are due."""
-        service, now_s = self._service, self._service.clock.now()
-        live = one.is_live(now_s)
-        service.signals.pushed_since(one.url, one.since_s if live else None)
-        relied_on = live and service.signals.evidence(one.url, WEBSUB).recall >= TRUSTED_RECALL
-        service.pushed_until(one.url, one.until_s if relied_on else 0.0)
+        """Inform prefetching and the evidence whether pushes are due, and whether enough of them come."""
+        signals, live = self._service.signals, one.is_live(self._service.clock.now())
+        signals.pushed_since(one.url, one.since_s if live else None)
+        relied_on = live and signals.evidence(one.url, WEBSUB).recall >= TRUSTED_RECALL
+        self._rely_until(one.url, one.until_s if relied_on else 0.0)
+
+    def _rely_until(self, url: str, until_s: float) -> None:
+        if self._relied_on.get(url) != until_s:
+            self._relied_on[url] = until_s
+            self._service.pushed_until(url, until_s)
 
     def _count(self, result: str) -> None:
         self._service.metrics.websub.labels(result).inc()
