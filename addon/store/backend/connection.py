@@ -14,6 +14,7 @@ from redis.asyncio.connection import UnixDomainSocketConnection, parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
+from bestbefore.addon.store.backend.connections.held import HeldConnections
 from bestbefore.addon.store.backend.interface import (
     BusyError,
     CommandError,
@@ -143,6 +144,8 @@ class Connection:
         """The server's INFO at the last connect; empty if it is not permitted."""
         self._client: Any = None
         self._plain: Any = None
+        self._held: HeldConnections | None = None
+        """None: not connected, or to a cluster."""
         self._listener: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -162,6 +165,8 @@ class Connection:
             if self.info.get("cluster_enabled") and self._url is not None:
                 self._client = RedisCluster.from_url(self._url, retry=Retry(NoBackoff(), 1), **self._options)
                 await self._client.initialize()
+            else:
+                self._held = HeldConnections(self._plain, self._patience_s)
         except (errors.RedisError, errors.RedisClusterException, OSError, TimeoutError) as e:
             wrong = _wrong_input(e)
             if wrong is not None:
@@ -197,7 +202,7 @@ class Connection:
             listener.cancel()
             await asyncio.gather(listener, return_exceptions=True)
         clients = {id(c): c for c in (self._client, self._plain) if c is not None}
-        self._client = self._plain = None
+        self._client = self._plain = self._held = None
         for client in clients.values():
             await _close(client)
 
@@ -220,17 +225,24 @@ class Connection:
     async def ask(self, *command: Any) -> Any:
         """Send one command. Raises UnavailableError, UnwritableError."""
         async with self._in_use() as client:
-            return await client.execute_command(*command)
+            answers = None if self._held is None else await self._held.answers([command])
+            if answers is None:
+                return await client.execute_command(*command)
+            if isinstance(answers[0], Exception):
+                raise answers[0]
+            return answers[0]
 
     async def answers(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """Send commands in one pipeline; the reply of a command that failed alone is a CommandError."""
         if not commands:
             return []
         async with self._in_use() as client:
-            pipeline = client.pipeline(transaction=False)
-            for command in commands:
-                pipeline.execute_command(*command)
-            answers: list[Any] = await pipeline.execute(raise_on_error=False)
+            answers = None if self._held is None else await self._held.answers(commands)
+            if answers is None:
+                pipeline = client.pipeline(transaction=False)
+                for command in commands:
+                    pipeline.execute_command(*command)
+                answers = await pipeline.execute(raise_on_error=False)
         for i, answer in enumerate(answers):
             if isinstance(answer, Exception):
                 answers[i] = as_store_error(answer)

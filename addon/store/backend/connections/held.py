@@ -1,0 +1,80 @@
+"""Connections that are held, past the bookkeeping of redis-py's pool and pipelines."""
+
+import asyncio
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import redis.exceptions as errors
+from redis.connection import HiredisRespSerializer
+from redis.utils import HIREDIS_AVAILABLE
+
+HELD = 8
+"""How many connections of a pool may be held. When all are in use, commands take the pool's way."""
+
+
+class HeldConnections:
+    """Takes some connections from a pool, and sends pipelines on them.
+
+    To take a connection from the pool and give it back costs more processor time than to use it. The pool still owns
+    the connections: closing it closes them.
+    """
+
+    def __init__(self, client: Any, patience_s: float) -> None:
+        """`client`: a client with a pool, not of a cluster. `patience_s`: how long the server may take to answer."""
+        self._pool = client.connection_pool
+        self._converted = client.response_callbacks
+        """The commands whose replies redis-py converts, which take its own way."""
+        self._patience_s = patience_s
+        self._idle: list[Any] = []
+        self._held = 0
+
+    async def answers(self, commands: Sequence[Sequence[Any]]) -> list[Any] | None:
+        """Send commands in one pipeline; return their replies, errors of single commands among them.
+
+        None: nothing was sent, and the pool's way must be taken. Raises the errors of redis-py.
+        """
+        if any(command[0] in self._converted for command in commands):
+            return None
+        if self._idle:
+            connection = self._idle.pop()
+        elif self._held < HELD:
+            self._held += 1
+            connection = await self._taken()
+        else:
+            return None
+        try:
+            async with asyncio.timeout(self._patience_s):
+                await self._pool.ensure_connection(connection)  # it connects again if the server has closed it
+                await connection.send_packed_command(_packed(connection, commands))
+                replies = [await _reply(connection) for _ in commands]
+        except BaseException:
+            self._held -= 1
+            await connection.disconnect(nowait=True)  # replies may be unread
+            await self._pool.release(connection)
+            raise
+        self._idle.append(connection)
+        return replies
+
+    async def _taken(self) -> Any:
+        try:
+            return await self._pool.get_connection()
+        except BaseException:
+            self._held -= 1
+            raise
+
+
+async def _reply(connection: Any) -> Any:
+    try:
+        return await connection.read_response(timeout=math.inf)  # the time is bounded for all replies together
+    except errors.ResponseError as error:
+        return error
+
+
+def _packed(connection: Any, commands: Sequence[Sequence[Any]]) -> bytes | list[bytes]:
+    """Return the bytes of commands."""
+    if HIREDIS_AVAILABLE:
+        pack = HiredisRespSerializer().pack
+        return b"".join([piece for command in commands for piece in pack(*command)])
+    packed: list[bytes] = connection.pack_commands(commands)
+    return packed
