@@ -124,6 +124,7 @@ def test_a_trace_reader(tree: Tree) -> None:
     assert '"requests": 90' in replayed
 
 
+@pytest.mark.slow
 @pytest.mark.live
 def test_a_metric(
     tree: Tree, start_process: Callable[..., "subprocess.Popen[Any]"], free_port: Callable[[], int]

@@ -143,7 +143,7 @@ def test_so_it_is_where_the_requests_for_each_copy_count(cache: Cache, warm: War
     assert_same(crowded(8, cache, Grouping.PREFIX, warm), parse_spec(f"renewal:price=4,{LIVE}"))
 
 
-@pytest.mark.parametrize("warm", WARMS)
+@pytest.mark.parametrize("warm", [WARMS[0], *(pytest.param(warm, marks=pytest.mark.slow) for warm in WARMS[1:])])
 @pytest.mark.parametrize("cache", [Cache.SHARED, pytest.param(Cache.CLIENT, marks=pytest.mark.slow)])
 def test_so_it_is_where_much_happens_at_one_instant(warm: Warm | None, cache: Cache) -> None:
     grouping = Grouping.PREFIX if cache is Cache.SHARED else Grouping.ALL
@@ -162,7 +162,9 @@ def test_so_it_is_where_origins_send_entity_tags_only(warm: Warm, spec: str) -> 
     assert_same(crowded(7, Cache.SHARED, Grouping.PREFIX, warm, tells_times=False), parse_spec(spec))
 
 
-@pytest.mark.parametrize("warm", Warm)
+@pytest.mark.parametrize(
+    "warm", [pytest.param(warm, marks=() if warm is Warm.CONTACTS else pytest.mark.slow) for warm in Warm]
+)
 def test_so_it_is_where_histories_are_long_and_policies_forget(monkeypatch: pytest.MonkeyPatch, warm: Warm) -> None:
     monkeypatch.setattr(learning, "DETAILED_UPDATES", 4)
     policy = parse_spec("agghist:theta=0.2,history_window=2d,max_ttl=6h")

@@ -44,6 +44,13 @@ async def open_a_store(monkeypatch):
         await store.close()
 
 
+@pytest.fixture
+def only_flushed(monkeypatch):
+    """Let stores write when they are flushed, and not after a moment, which on a busy machine is soon over."""
+    for delay in ("GATHER_S", "PEERS_GATHER_S"):
+        monkeypatch.setattr(write_behind, delay, 60.0)
+
+
 @pytest.fixture(params=["memory", "redis"])
 def where(request):
     """A store without and one with a server."""

@@ -269,9 +269,8 @@ async def test_a_clock_set_back_keeps_an_object_learning(open_a_store, where, ob
     assert await group(store) == ({0: 1}, {0: 1})
 
 
-async def test_two_proxies_learn_one_history(open_a_store, valkey, observe, monkeypatch):
-    for delay in ("GATHER_S", "PEERS_GATHER_S"):  # nothing is written but by the test
-        monkeypatch.setattr(write_behind, delay, 60.0)
+@pytest.mark.usefixtures("only_flushed")
+async def test_two_proxies_learn_one_history(open_a_store, valkey, observe):
     first, second = await open_a_store(valkey.url), await open_a_store(valkey.url)
     await first.learn(observe(URL, 1000, "a"))
     await first.flush()

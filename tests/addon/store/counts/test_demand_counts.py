@@ -24,6 +24,7 @@ def counted(*times_s):
     return demand
 
 
+@pytest.mark.usefixtures("only_flushed")
 async def test_the_demand_is_that_at_all_proxies_and_survives_them(proxies, open_a_store, valkey, copy_of):
     one, other = proxies
     copy = copy_of(URL)

@@ -47,6 +47,7 @@ def test_every_strategy_spends_its_budget(learnt):
         assert found.never == 0
 
 
+@pytest.mark.slow
 def test_knowledge_of_the_hours_halves_the_delay(learnt):
     names = (UNIFORM, TIMING, PLANNED, ONLINE)
     found = measured(Work(None, pytest.fail), {"made": learnt}, [("made", name, 1) for name in names])
