@@ -1,21 +1,20 @@
 """The recommendation of policies: for each domain of a trace the fewest validations at a given stale rate."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from bestbefore.addon.rules import HostPattern
 from bestbefore.policies.validation.baselines.oracle import Oracle
 from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS
 from bestbefore.policies.validation.machinery.policy import Policy
-from bestbefore.policies.validation.machinery.spec import make_policy
+from bestbefore.policies.validation.machinery.spec import Value, make_policy
+from bestbefore.replay.present import Present
 from bestbefore.replay.simulate.breakdown import DOMAIN, Breakdown
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.engines import Engines
 from bestbefore.replay.sweeps.grid import Point
 
-REPLAYED_DEFAULTS = {**LIVE_DEFAULTS, "siblings": 1.0}
-"""The bounds of the live proxy, but without siblings."""
 LEAST_CACHED = 300
 """The least number of requests with a copy in the first part for a domain to get its own rule.
 
@@ -80,9 +79,13 @@ class Recommendation:
     followed: Counts
     """The counts in the second part under this recommendation, over all domains."""
     present: Tried
-    """The policy in use now."""
+    """The default policy in use now, with the counts in the first part of all policies in use."""
     tried: Sequence[Tried]
     """The candidates."""
+    in_use: Present
+    """The policies in use now."""
+    kept: Mapping[str, Tried] = field(default_factory=dict)
+    """The rules with a policy that keep it, for lack of data, with the counts of the second part."""
 
     @property
     def unconfigured(self) -> Counts:
@@ -101,17 +104,17 @@ class Recommendation:
         return without != with_it and all(fewer <= more for fewer, more in zip(without, with_it, strict=True))
 
 
-def replayed(point: Point, *, siblings: bool = True) -> Policy:
-    """The policy as it is compared: with the live defaults for keys that the SPEC does not name.
+def replayed(point: Point, bounds: Mapping[str, Value] = LIVE_DEFAULTS, *, siblings: bool = True) -> Policy:
+    """The policy as it is compared: with these bounds, the live defaults, for keys that the SPEC does not name.
 
     `siblings`: whether these are replayed too, if the SPEC does not name them.
     """
-    return make_policy(point.policy.name, {**(LIVE_DEFAULTS if siblings else REPLAYED_DEFAULTS), **point.written})
+    return make_policy(point.policy.name, {**bounds, **({} if siblings else {"siblings": 1.0}), **point.written})
 
 
-def replays_siblings(engines: Engines, point: Point) -> bool:
-    """Whether the preferred engine replays a policy with siblings. Else all are compared without."""
-    policy = replayed(point)
+def replays_siblings(engines: Engines, present: Present) -> bool:
+    """Whether the preferred engine replays the default policy with siblings. Else all are compared without."""
+    policy = replayed(present.default, present.bounds)
     return policy.siblings == 1.0 or engines.obstacle(policy) is None
 
 
@@ -126,25 +129,33 @@ def recommend(
     candidates: Sequence[Point],
     largest_stale_rate: float,
     evaluate: Evaluate,
-    present: Point,
+    present: Present,
 ) -> Recommendation:
     """Choose for each domain, and for all together, the candidate that `nearest` selects on the first part of a trace.
 
     `first` and `then` replay the two parts; the second part has no influence on the choice. `candidates`, one or more,
-    are compared with the live defaults. A domain gets its own choice if it is a host, and in the first part at least
-    `LEAST_CACHED` of its requests found a copy and `LEAST_CHANGES` of these found a change. `present` is the policy in
-    use now.
+    are compared with the bounds of `present`, the policies in use now. A domain gets its own choice if it is a host,
+    and in the first part at least `LEAST_CACHED` of its requests found a copy and `LEAST_CHANGES` of these found a
+    change. The objects of a rule of `present` are one domain, named by its pattern; without enough data it keeps its
+    policy, if it has one of its own.
     """
     by_domain = Breakdown.by_domain([*first.scenario.objects, *then.scenario.objects])
-    sizes = _most_requested_first(by_domain.count(first.replay_objects(Oracle())))
+    names = Breakdown(DOMAIN, {**by_domain.parts, **present.patterns})
+    sizes = _most_requested_first(names.count(first.replay_objects(Oracle())))
     # The oracle validates once for each change that a request finds.
     enough = {domain for domain, counted in sizes.items() if _is_enough(counted.cached, counted.validations)}
-    own = set(filter(is_host, enough))
-    parts = Breakdown(DOMAIN, {name: domain if domain in own else OTHERS for name, domain in by_domain.parts.items()})
+    patterns = set(present.patterns.values())
+    own = {domain for domain in enough if domain in patterns or is_host(domain)}
+    kept = (present.rules.keys() & patterns) - own
+    parts = Breakdown(
+        DOMAIN, {name: domain if domain in own | kept else OTHERS for name, domain in names.parts.items()}
+    )
     siblings = replays_siblings(first, present) and replays_siblings(then, present)
-    in_use, *policies = [replayed(candidate, siblings=siblings) for candidate in (present, *candidates)]
-    first.prepare([*policies, in_use])
-    *first_counts, of_present = evaluate(partial(_count_parts, first, parts), [*policies, in_use])
+    points = [*candidates, *(used := list({point.spec: point for point in _in_use(present, parts)}.values()))]
+    policies = [replayed(point, present.bounds, siblings=siblings) for point in points]
+    first.prepare(policies)
+    counted = evaluate(partial(_count_parts, first, parts), policies)
+    first_counts, of_used = counted[: len(candidates)], _by_spec(used, counted[len(candidates) :])
     totals = [Counts.total(counts.values()) for counts in first_counts]
     default = nearest(totals, largest_stale_rate)
     places = {
@@ -152,37 +163,61 @@ def recommend(
         for domain in sizes if domain in own
     }
     chosen = sorted({default, *places.values()})
-    tried = [*(policies[place] for place in chosen), in_use, Oracle()]
+    tried = [*(policies[place] for place in chosen), *policies[len(candidates) :], Oracle()]
     then.prepare(tried)
-    counted = evaluate(partial(_count_parts, then, parts), tried)
-    then_counts = dict(zip(chosen, counted, strict=False))
-    unconfigured, bounds = counted[len(chosen):]
+    *counted, bounds = evaluate(partial(_count_parts, then, parts), tried)
+    then_counts, then_used = dict(zip(chosen, counted, strict=False)), _by_spec(used, counted[len(chosen) :])
     nothing = Counts.total([])
 
     def choice(place: int, in_first: Counts, in_then: Counts, at_best: Counts, at_present: Counts) -> Choice:
         reached = stale_rate(in_first) <= largest_stale_rate
         return Choice(candidates[place], in_first, in_then, at_best, at_present, reached)
 
+    def as_now(part: str) -> Counts:
+        return then_used[present.of(part).spec].get(part, nothing)
+
     choices = {
         domain: choice(
             place, first_counts[place][domain], then_counts[place].get(domain, nothing), bounds.get(domain, nothing),
-            unconfigured.get(domain, nothing),
+            as_now(domain),
         )
         for domain, place in places.items()
     }
+    stay = {rule: Tried(present.of(rule), as_now(rule)) for rule in sorted(kept)}
     return Recommendation(
         largest_stale_rate,
         choice(
             default, totals[default], Counts.total(then_counts[default].values()), Counts.total(bounds.values()),
-            Counts.total(unconfigured.values()),
+            _of_present(present, then_used),
         ),
         choices,
-        [domain for domain in sizes if domain not in own],
+        [domain for domain in sizes if domain not in own | kept],
         sum(counted.validations for counted in sizes.values()),
-        Counts.total([*(one.then for one in choices.values()), then_counts[default].get(OTHERS, nothing)]),
-        Tried(present, Counts.total(of_present.values())),
+        Counts.total([
+            *(one.then for one in choices.values()),
+            *(one.counts for one in stay.values()),
+            then_counts[default].get(OTHERS, nothing),
+        ]),
+        Tried(present.default, _of_present(present, of_used)),
         [Tried(point, counts) for point, counts in zip(candidates, totals, strict=True)],
+        present,
+        stay,
     )
+
+
+def _in_use(present: Present, parts: Breakdown) -> list[Point]:
+    """Return the policies in use for the parts, the default first, perhaps repeatedly."""
+    return [present.default, *(present.of(part) for part in sorted(set(parts.parts.values())))]
+
+
+def _by_spec(points: Sequence[Point], counts: Sequence[PartCounts]) -> dict[str, PartCounts]:
+    return {point.spec: of_parts for point, of_parts in zip(points, counts, strict=True)}
+
+
+def _of_present(present: Present, counts: Mapping[str, PartCounts]) -> Counts:
+    """Return the counts over all parts, each under its own policy in use."""
+    parts = {part for of_parts in counts.values() for part in of_parts}
+    return Counts.total(counts[present.of(part).spec][part] for part in parts)
 
 
 def nearest(counts: Sequence[Counts], largest_stale_rate: float) -> int:

@@ -13,7 +13,8 @@ import click
 
 from bestbefore.addon.admin.units import utc
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.commands.store_options import config_and_clock, open_configured_store, store_options
+from bestbefore.addon.commands.store_flags import store_options
+from bestbefore.addon.commands.store_options import config_and_clock, open_configured_store
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.rules import Rules
@@ -45,9 +46,9 @@ def command(
     """  # noqa: D301 - click keeps lines after a backspace
     config, clock = config_and_clock(config_file, options)
     _check(folder, force=force)
-    updates, files = asyncio.run(_learnt(config, clock)), TrafficFiles(config.settings.state)
+    updates, files = learnt(config, clock), TrafficFiles(config.settings.state)
     if not updates.known and not files.days():
-        raise click.ClickException(f"there is nothing to export: no update was learnt yet, and {_no_requests(config)}")
+        raise click.ClickException(f"there is nothing to export: no update was learnt yet, and {no_requests(config)}")
     requests = ExportedRequests(files)
     try:
         paths = _written(folder, format_, updates, requests)
@@ -70,6 +71,11 @@ def _check(folder: Path, *, force: bool) -> None:
 
 def _export_files(folder: Path) -> list[Path]:
     return [folder / f"{name}.{ending}" for name in (_UPDATES, _REQUESTS) for ending in WRITERS]
+
+
+def learnt(config: Config, clock: Clock) -> ExportedUpdates:
+    """Return the updates of all objects in the store. Raises InputError and ClickException."""
+    return asyncio.run(_learnt(config, clock))
 
 
 async def _learnt(config: Config, clock: Clock) -> ExportedUpdates:
@@ -119,7 +125,7 @@ def _lines(
 ) -> Iterator[str]:
     """Yield lines that describe the files, and the command that replays them."""
     yield f"{paths[_UPDATES]}: {_format_updates(updates)}"
-    yield f"{paths[_REQUESTS]}: {_format_requests(requests)}" if requests.count else _no_requests(config)
+    yield f"{paths[_REQUESTS]}: {_format_requests(requests)}" if requests.count else no_requests(config)
     yield "to replay this:"
     yield "  " + " \\\n    ".join(_replay(paths, updates, requests, config.rules))
 
@@ -143,7 +149,8 @@ def _format_requests(requests: ExportedRequests) -> str:
     )
 
 
-def _no_requests(config: Config) -> str:
+def no_requests(config: Config) -> str:
+    """Return why no request is logged."""
     if config.settings.traffic_log:
         return "no request was logged yet"
     return "no requests are logged: for that, set traffic_log = true in [proxy] of the proxy's configuration"

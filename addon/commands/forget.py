@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from bestbefore.addon.clock import Clock
+from bestbefore.addon.commands.store_flags import store_options
 from bestbefore.addon.commands.store_options import (
     config_and_clock,
     open_configured_store,
     parse_objects,
-    store_options,
 )
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.errors import InputError

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.commands.store_options import config_and_clock, open_configured_store, store_options
+from bestbefore.addon.commands.store_flags import store_options
+from bestbefore.addon.commands.store_options import config_and_clock, open_configured_store
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.prefetcher.outlook import LISTED, outlook
 from bestbefore.addon.reports.plan import plan_text

@@ -13,7 +13,8 @@ import click
 from bestbefore.addon.admin.report import ListedObject, ObjectReport
 from bestbefore.addon.admin.show import list_text, object_text
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.commands.store_options import config_and_clock, open_configured_store, store_options
+from bestbefore.addon.commands.store_flags import store_options
+from bestbefore.addon.commands.store_options import config_and_clock, open_configured_store
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.hub.show import channel_text

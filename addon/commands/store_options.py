@@ -1,10 +1,9 @@
 """Options that name a store, and its opening, for commands on the store of a proxy."""
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -26,25 +25,6 @@ from bestbefore.addon.store.store import Store
 
 STORE_FOLDER = "valkey"
 """The folder of the embedded store in the state folder."""
-
-_OPTIONS = (
-    click.option("--state", metavar="DIR", help="State folder of the proxy (default $XDG_STATE_HOME/bestbefore)."),
-    click.option(
-        "--store", metavar="embedded|URL", help="Embedded store (default), or a Redis server: redis://HOST:PORT/DB."
-    ),
-    click.option(
-        "--config", "config_file", type=click.Path(path_type=Path), metavar="FILE",
-        help="Configuration file of the proxy, in TOML (default: none).",
-    ),
-)
-
-
-def store_options[F: Callable[..., Any]](command: F) -> F:
-    """Add the options that name a store: --state, --store and --config (as `config_file`)."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
 
 def config_and_clock(config_file: Path | None, options: Mapping[str, str | None]) -> tuple[Config, Clock]:
     """Return configuration and clock by the options and the environment. Raises InputError, also for a new folder."""

@@ -27,8 +27,10 @@ class KeyLines:
 
     def __init__(self, toml: str) -> None:
         self._lines: dict[KeyPath, int] = {}
-        for path, line in _find_keys(toml.replace("\r\n", "\n")):
+        self._ends: dict[KeyPath, int] = {}
+        for path, line, end in _find_keys(toml.replace("\r\n", "\n")):
             self._lines.setdefault(path, line)
+            self._ends.setdefault(path, end)
 
     def line_of(self, path: KeyPath) -> int:
         """Return the line of a key or, if it is not in the text, of the nearest enclosing table."""
@@ -36,8 +38,13 @@ class KeyLines:
             path = path[:-1]
         return self._lines.get(path, 1)
 
+    def end_of(self, path: KeyPath) -> int:
+        """Return the last line of the value of a key, or the line of the header of a table. Raises KeyError."""
+        return self._ends[path]
 
-def _find_keys(toml: str) -> Iterator[tuple[KeyPath, int]]:
+
+def _find_keys(toml: str) -> Iterator[tuple[KeyPath, int, int]]:
+    """Yield each path with its first and last line."""
     newlines = [at for at, char in enumerate(toml) if char == "\n"]
     tables_so_far: dict[KeyPath, int] = {}
     """The number of tables so far in each array of tables."""
@@ -48,13 +55,13 @@ def _find_keys(toml: str) -> Iterator[tuple[KeyPath, int]]:
         if header := _HEADER.match(toml, at):
             table = _in_arrays(_parts(header[2]), tables_so_far, opens_table=header[1] == "[[")
             for length in range(1, len(table) + 1):
-                yield table[:length], line
+                yield table[:length], line, line
             at = header.end()
         elif assignment := _ASSIGNMENT.match(toml, at):
             path = table + _parts(assignment[1])
-            for length in range(len(table) + 1, len(path) + 1):
-                yield path[:length], line
             at = _end_of_value(toml, assignment.end())
+            for length in range(len(table) + 1, len(path) + 1):
+                yield path[:length], line, bisect_right(newlines, at - 1) + 1
         else:
             return  # not reached in a text that tomllib has accepted
 

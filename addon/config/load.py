@@ -56,7 +56,16 @@ def load_config(
 
     Raises only ConfigError, with every problem found.
     """
-    toml = "" if path is None else _read(path)
+    return load_text("" if path is None else _read(path), path, options, environ)
+
+
+def load_text(
+    toml: str,
+    path: Path | None,
+    options: Mapping[str, object] | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Config:
+    """Load a configuration as `load_config` does, from the text that the file `path` has, or is to have."""
     document = _parse(toml, str(path))
     problems = Problems(str(path), KeyLines(toml), _SECTIONS_OF)
     for key in document:

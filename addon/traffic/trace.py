@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import BinaryIO
 
 from bestbefore.addon.engine.learning import Record
-from bestbefore.addon.traffic.files import TrafficFiles
+from bestbefore.addon.traffic.files import LoggedRequest, TrafficFiles
 from bestbefore.policies.units import HOUR_S
 
 UPDATE_COLUMNS = ("object", "time")
@@ -64,8 +64,8 @@ class ExportedRequests:
     first_s: float = math.inf
     last_s: float = -math.inf
 
-    def rows(self) -> Iterator[tuple[object, ...]]:
-        """Yield the rows in the order of time, with the columns `REQUEST_COLUMNS`."""
+    def logged(self) -> Iterator[LoggedRequest]:
+        """Yield the requests in the order of time."""
         for path in self.files.days():
             # Lines are in the order in which answers ended, each in the file of the day of its request.
             for request in sorted(self.files.read(path), key=attrgetter("time_s")):
@@ -73,15 +73,12 @@ class ExportedRequests:
                 self.clients.add(request.client)
                 self.objects.add(request.url)
                 self.first_s, self.last_s = min(self.first_s, request.time_s), max(self.last_s, request.time_s)
-                yield (
-                    _number(request.time_s),
-                    request.client,
-                    request.url,
-                    request.size,
-                    request.status,
-                    request.verdict,
-                    request.reason,
-                )
+                yield request
+
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        """Yield the rows in the order of time, with the columns `REQUEST_COLUMNS`."""
+        for one in self.logged():
+            yield _number(one.time_s), one.client, one.url, one.size, one.status, one.verdict, one.reason
 
 
 def write_csv(file: BinaryIO, columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:

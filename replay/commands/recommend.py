@@ -1,13 +1,19 @@
-"""`bestbefore recommend`: choose the policies for the domains of a trace, as a configuration of the proxy."""
+"""`bestbefore recommend`: choose the policies for the domains of a trace, as a configuration of the proxy.
+
+Without a trace it reads the proxy's own traffic, and shows a change of the proxy's configuration.
+"""
 
 import json
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from bestbefore.addon.admin.units import utc
+from bestbefore.addon.commands.store_flags import store_options
 from bestbefore.addon.config.domain_sections import DEFAULT_POLICY, LIVE_POLICIES
 from bestbefore.addon.config.problems import printable
 from bestbefore.addon.errors import InputError
@@ -16,10 +22,13 @@ from bestbefore.policies.validation.machinery.spec import params
 from bestbefore.replay.candidates import CANDIDATES, bounded_candidates, controlled_candidates
 from bestbefore.replay.commands.messages import say, warn
 from bestbefore.replay.commands.number_option import number
+from bestbefore.replay.commands.own.changes import NoChangeError, changed, diff, lost_bounds
+from bestbefore.replay.commands.own.traffic import OwnTraffic, read_own
 from bestbefore.replay.commands.progress import bar, in_order
 from bestbefore.replay.commands.scenario_options import ScenarioOptions, jobs_option, scenario_options
 from bestbefore.replay.commands.trace_options import TraceOptions, read_given, trace_options
 from bestbefore.replay.parts import Parts
+from bestbefore.replay.present import Present
 from bestbefore.replay.recommend import PartCounts, Recommendation, recommend
 from bestbefore.replay.report.configuration import WRITTEN, summary, toml, unfounded
 from bestbefore.replay.report.facts import facts
@@ -33,6 +42,7 @@ from bestbefore.replay.sweeps.grid import Point, points_of
 from bestbefore.replay.sweeps.parallel import parallel_map
 from bestbefore.replay.whole_file import whole_file
 
+NOTHING_TO_CHANGE = "nothing to change: none of the policies is better than those in use"
 IMPLAUSIBLE = 0.5
 """The least stale rate for which a warning says that it may have been meant in percent."""
 
@@ -56,42 +66,61 @@ def parse_share(text: str) -> float:
 @click.option("--policy", "specs", multiple=True, metavar="SPEC",
               help="Policy to choose from: NAME or NAME:KEY=VALUE,...; a value may be a range A..B/N of N values. "
               f"Repeatable. Default: several of each kind. Names: {', '.join(LIVE_POLICIES)}.")
-@click.option("--present", default=DEFAULT_POLICY, show_default=True, metavar="SPEC",
-              help="Policy in use now, NAME or NAME:KEY=VALUE,..., which is compared with those to choose from.")
+@click.option("--present", metavar="SPEC",
+              help="Policy in use now, NAME or NAME:KEY=VALUE,..., which is compared with those to choose from "
+              f"(default: {DEFAULT_POLICY}; with the proxy's own traffic, what its configuration says).")
+@store_options
 @jobs_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON objects, one per line: the choice for each "
               "domain, the policy in use now, and each candidate.")
 @click.option("--out", "out_path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write the configuration to this TOML file, and print a table instead.")
+              help="Write the configuration to this TOML file, which must be another than --config, and print a table "
+              "instead.")
 def command(
     trace: TraceOptions,
     scenario: ScenarioOptions,
     history: str,
     largest_stale_rate: float,
     specs: tuple[str, ...],
-    present: str,
+    present: str | None,
+    config_file: Path | None,
     jobs: int,
     as_json: bool,
     out_path: Path | None,
+    **options: str | None,
 ) -> None:
-    """Find, for each domain of a trace, the policy with the fewest validations at a given stale rate.
+    """Find, for each domain, the policy with the fewest validations at a given stale rate.
 
-    The policy is chosen on the first two thirds of the time and tested on the rest. The output is a configuration for
-    bestbefore proxy --config FILE.
+    Without a trace, it reads what the proxy of --config has logged and learnt (traffic_log = true), while that runs or
+    not, and prints the change of its configuration as a diff. No file is changed.
+
+    The policy is chosen on the first two thirds of the time and tested on the rest. From a trace, the output is a
+    configuration for bestbefore proxy --config FILE.
 
     \b
-      bestbefore recommend --log access.log --stale-rate 1% --out proxy.toml
+      bestbefore recommend --stale-rate 1% --config proxy.toml
+      bestbefore recommend --stale-rate 1% --config proxy.toml --out new.toml
+      bestbefore recommend --stale-rate 1% --log access.log --out proxy.toml
     """  # noqa: D301 - click keeps lines after a backspace
     # With complete histories a controlled price has no fast engine.
     controlled = controlled_candidates(largest_stale_rate) if history == "observed" else ()
     candidates = _candidates(specs or (*CANDIDATES, *bounded_candidates(largest_stale_rate), *controlled), "--policy")
     if largest_stale_rate >= IMPLAUSIBLE:
         warn(f"{percent(largest_stale_rate)} stale hits are asked for; 1 % is written 1% or 0.01")
-    if out_path is not None:
-        _check_out(out_path)
-    updates, requests = read_given(trace)
-    if requests is None:
-        raise InputError("the trace has no requests: expected --requests FILE, or a log of requests")
+    _check_out(out_path, config_file)
+    own = _own(trace, present, config_file, options)
+    if own is None:
+        updates, requests = read_given(trace)
+        if requests is None:
+            raise InputError("the trace has no requests: expected --requests FILE, or a log of requests")
+        in_use = Present(_candidates([present or DEFAULT_POLICY], "--present")[0])
+    else:
+        updates, requests = own.updates, own.requests
+        in_use = Present.configured(own.config.rules, own.toml, {*updates.objects, *requests.objects})
+        # What is in use comes first, so that only what is better takes its place.
+        candidates = [*{point.spec: point for point in (in_use.default, *in_use.rules.values(), *candidates)}.values()]
+        if scenario.test_start_s is None:
+            scenario = replace(scenario, test_start_s=float(requests.times_s[0]))
     try:
         whole = scenario.made(updates, requests, Warm.CONTACTS if history == "observed" else None)
         parts = Parts.of(whole, requests)
@@ -102,36 +131,82 @@ def command(
         return in_order(parallel_map(count, policies, jobs), len(policies), "policies")
 
     found = recommend(
-        Engines(parts.first, bar=bar), Engines(parts.then, bar=bar), candidates, largest_stale_rate, evaluate,
-        _candidates([present], "--present")[0],
+        Engines(parts.first, bar=bar), Engines(parts.then, bar=bar), candidates, largest_stale_rate, evaluate, in_use
     )
-    _tell_what_is_not_reached(found)
+    remarks = list(_remarks(found))
     files = (trace.updates_path, trace.requests_path, trace.log_path)
-    text = toml(found, _facts(parts, [path for path in files if path is not None]))
-    for line in _printed(found, None if out_path is not None else text, as_json=as_json):
+    if own is None:
+        text, difference = toml(found, _facts(parts, [path for path in files if path is not None])), None
+    else:
+        text = _changed(found, own, config_file)
+        difference = diff(own.toml, text, config_file)
+        remarks += _lost(found, own.toml)
+    for remark in remarks:
+        warn(remark)
+    if as_json:
+        last = [] if difference is None else [{"diff": "".join(f"{e}\n" for e in difference), "warnings": remarks}]
+        lines: Iterable[str] = map(json.dumps, (*json_rows(found), *last))
+    else:
+        lines = _printed(found, difference, None if out_path is not None else text)
+    for line in lines:
         click.echo(line)
-    if out_path is None:
-        return
+    if out_path is not None:
+        _write(out_path, text if WRITTEN in text else f"{WRITTEN}\n{text}")
+
+
+def _printed(found: Recommendation, difference: Sequence[str] | None, text: str | None) -> Iterable[str]:
+    """Return the lines to print: tables, the difference or the configuration; neither if `text` goes to a file."""
+    if difference is None and text is not None:
+        return text.splitlines()
+    shown = [] if text is None else ["", *(map(_coloured, difference) if difference else [NOTHING_TO_CHANGE])]
+    return (*summary(found), "", *table(found), *shown)
+
+
+def _changed(found: Recommendation, own: OwnTraffic, config_file: Path | None) -> str:
     try:
-        with whole_file(out_path) as file:
+        return changed(found, own.toml, own.config.rules, config_file)
+    except NoChangeError as error:
+        raise InputError(str(error)) from None
+
+
+def _own(
+    trace: TraceOptions, present: str | None, config_file: Path | None, options: Mapping[str, str | None]
+) -> OwnTraffic | None:
+    """Return the traffic of the proxy, if no trace is given. Raises InputError."""
+    names_store = config_file is not None or any(value is not None for value in options.values())
+    if trace != TraceOptions():
+        if names_store:
+            raise InputError("--config, --state and --store name a proxy, whose traffic is read in place of a trace")
+        return None
+    if present is not None:
+        raise InputError("--present is for a trace: a proxy's policies in use are those of its configuration")
+    return read_own(config_file, options)
+
+
+def _coloured(line: str) -> str:
+    """Return a line of a diff in its colour, which click leaves out where there is no terminal."""
+    colours = {"+": "green", "-": "red", "@": "cyan"}
+    return click.style(line, fg=colours[line[0]]) if line[:1] in colours else line
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        with whole_file(path) as file:
             file.write(text.encode())
     except OSError:
         click.echo(f"\n{text}", nl=False)  # so that minutes of work are not lost
         raise
-    say(f"{out_path} is written; the proxy takes it: bestbefore proxy --config {shlex.quote(str(out_path))}")
+    say(f"{path} is written; the proxy takes it: bestbefore proxy --config {shlex.quote(str(path))}")
 
 
-def _printed(found: Recommendation, text: str | None, *, as_json: bool) -> Iterable[str]:
-    """Return the lines to print: JSON, the configuration, or, if `text` is None as it goes to a file, tables."""
-    if as_json:
-        return map(json.dumps, json_rows(found))
-    return (*summary(found), "", *table(found)) if text is None else text.splitlines()
-
-
-def _check_out(path: Path) -> None:
+def _check_out(path: Path | None, config_file: Path | None) -> None:
     """Refuse an unwritable file before the replays, and a configuration that was not written by this command."""
+    if path is None:
+        return
     if not path.parent.is_dir():
         raise InputError(f"--out {path}: the folder does not exist")
+    if config_file is not None and path.exists() and config_file.exists() and path.samefile(config_file):
+        raise InputError(f"--out {path}: this is the configuration in force: give another file")
     if path.is_file() and path.stat().st_size and WRITTEN not in path.read_text(errors="replace").splitlines():
         raise InputError(f"--out {path}: exists and was not written by bestbefore recommend: give another file")
 
@@ -151,15 +226,21 @@ def _candidates(specs: Sequence[str], option: str) -> list[Point]:
     return points
 
 
-def _tell_what_is_not_reached(found: Recommendation) -> None:
+def _remarks(found: Recommendation) -> Iterator[str]:
+    """Yield what is to be warned of."""
     if not found.is_founded:
-        warn(unfounded(found))
+        yield unfounded(found)
     missed = [domain for domain, choice in found.domains.items() if not choice.reached]
     missed += [] if found.default.reached else ["all domains together"]
     if missed:
         more = f" and {len(missed) - 3:,} more" if len(missed) > 3 else ""
         asked = percent(found.largest_stale_rate)
-        warn(f"no candidate keeps to {asked} stale hits for {', '.join(missed[:3])}{more}: the nearest is chosen")
+        yield f"no candidate keeps to {asked} stale hits for {', '.join(missed[:3])}{more}: the nearest is chosen"
+
+
+def _lost(found: Recommendation, text: str) -> Iterator[str]:
+    for rule in lost_bounds(found, tomllib.loads(text).get("domain", [])):
+        yield f"the change removes bounds that a rule has of its own, as the policies were replayed without: {rule}"
 
 
 def _facts(parts: Parts, files: Sequence[Path]) -> list[str]:

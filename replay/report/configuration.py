@@ -67,7 +67,7 @@ def _lines(found: Recommendation, facts: Sequence[str]) -> Iterator[str]:
         yield from _comment(f"Beware: {unfounded(found)}.")
     yield from (line for text in _without_rule(found.others) for line in _comment(text))
     yield from _lines_of(found.default, found)
-    yield from _settings(found.default.point.policy.name, found.default.point.written)
+    yield from settings_lines(found.default.point.policy.name, found.default.point.written)
     # A domain rule would inherit these keys of [default], with which it was not replayed.
     inherited = {key: LIVE_DEFAULTS[key] for key in found.default.point.written if key in LIVE_DEFAULTS}
     for domain, choice in found.domains.items():
@@ -75,19 +75,23 @@ def _lines(found: Recommendation, facts: Sequence[str]) -> Iterator[str]:
         yield "[[domain]]"
         yield f"match = {json.dumps(HostPattern.parse(domain).text)}"
         yield from _lines_of(choice, found)
-        yield from _settings(choice.point.policy.name, {**inherited, **choice.point.written})
+        yield from settings_lines(choice.point.policy.name, {**inherited, **choice.point.written})
 
 
 def _compared(found: Recommendation) -> Iterator[str]:
     """Yield the results in the second part with this file, without a file, and of the oracle."""
     for who, counts in (
         ("with this file", found.followed),
-        (f"without ({found.present.point.spec})", found.unconfigured),
+        (_without(found), found.unconfigured),
         (AT_BEST, found.default.bound),
     ):
         yield f"  {who:<17} {_result_text(counts, found)}"
     if found.is_better_unconfigured:
         yield "  Beware: in the second part the proxy did better without this file."
+
+
+def _without(found: Recommendation) -> str:
+    return "as it is now" if found.in_use.rules else f"without ({found.present.point.spec})"
 
 
 def unfounded(found: Recommendation) -> str:
@@ -136,7 +140,8 @@ def _comment(text: str) -> Iterator[str]:
     return (f"# {line}" for line in textwrap.wrap(text, WIDTH))
 
 
-def _settings(policy: str, parameters: Mapping[str, Value]) -> Iterator[str]:
+def settings_lines(policy: str, parameters: Mapping[str, Value]) -> Iterator[str]:
+    """Yield the lines of TOML that set a policy and its parameters."""
     yield f"policy = {json.dumps(policy)}"
     for key, value in parameters.items():
         yield f"{key} = {_toml_value(key, value)}"

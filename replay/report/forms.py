@@ -42,14 +42,19 @@ def table(found: Recommendation) -> Iterator[str]:
 def json_rows(found: Recommendation) -> Iterator[dict[str, object]]:
     """Yield the choices, the present policy, and each candidate in the first part, as objects of JSON.
 
+    The last one, `whole`, has the second part over all domains with the choices, without them, and of the oracle.
+
     `frontier`: no other candidate has both fewer stale hits and fewer validations.
     """
     for domain, choice in (*found.domains.items(), (None, found.default)):
-        yield {"chosen_for": domain, **_json_choice(choice)}
+        in_use = found.in_use.of(domain or "").spec
+        yield {"chosen_for": domain, **_json_choice(choice), "in_use": in_use}
     yield {"present": found.present.point.spec, **found.present.counts.by_name()}
     shares = [(float(one.counts.stale_hits), float(one.counts.validations)) for one in found.tried]
     for one, is_best in zip(found.tried, on_frontier(shares), strict=True):
         yield {"candidate": one.point.spec, **one.counts.by_name(), "frontier": is_best}
+    whole = {"with": found.followed, "without": found.unconfigured, "at_best": found.default.bound}
+    yield {"whole": {name: counts.by_name() for name, counts in whole.items()}}
 
 
 def _json_choice(choice: Choice) -> dict[str, object]:

@@ -9,6 +9,7 @@ from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.domains import domain_of
 from bestbefore.replay.parts import Parts
+from bestbefore.replay.present import Present
 from bestbefore.replay.recommend import (
     LEAST_CACHED,
     LEAST_CHANGES,
@@ -106,7 +107,7 @@ def split(updates: Updates, requests: Requests, origin_s: float | None = None, w
 
 def recommended(parts: Parts, largest_stale_rate: float, candidates: Sequence[Point] = CANDIDATES) -> Recommendation:
     (present,) = points_of("indttl")
-    return recommend(Engines(parts.first), Engines(parts.then), candidates, largest_stale_rate, here, present)
+    return recommend(Engines(parts.first), Engines(parts.then), candidates, largest_stale_rate, here, Present(present))
 
 
 def total(counts: Mapping[str, Counts], domain: str) -> Counts:

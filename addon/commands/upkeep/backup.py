@@ -9,7 +9,8 @@ import click
 
 from bestbefore.addon.admin.units import size
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.commands.store_options import clock_mark, config_and_clock, open_configured_store, store_options
+from bestbefore.addon.commands.store_flags import store_options
+from bestbefore.addon.commands.store_options import clock_mark, config_and_clock, open_configured_store
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.store.backend.keys import SCHEMA

@@ -10,7 +10,7 @@ import click
 
 from bestbefore.addon.clock import Clock, clock_from_environment
 from bestbefore.addon.commands.clients.running_proxy import proxy_url
-from bestbefore.addon.commands.store_options import store_options
+from bestbefore.addon.commands.store_flags import store_options
 from bestbefore.addon.commands.upkeep.client_checks import client_findings
 from bestbefore.addon.commands.upkeep.finding import Finding
 from bestbefore.addon.commands.upkeep.machine_checks import machine_findings

@@ -11,7 +11,8 @@ import click
 
 from bestbefore.addon.admin.units import utc
 from bestbefore.addon.clock import Clock, clock_from_environment
-from bestbefore.addon.commands.store_options import clock_mark, open_configured_store, store_options
+from bestbefore.addon.commands.store_flags import store_options
+from bestbefore.addon.commands.store_options import clock_mark, open_configured_store
 from bestbefore.addon.config.load import Config, load_config
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.store.backup.file import BackupFile

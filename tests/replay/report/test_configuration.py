@@ -9,6 +9,7 @@ from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import make_policy
 from bestbefore.replay.candidates import CANDIDATES
+from bestbefore.replay.present import Present
 from bestbefore.replay.recommend import Choice, Recommendation, Tried
 from bestbefore.replay.report.configuration import summary, toml
 from bestbefore.replay.simulate.counts import Counts
@@ -29,7 +30,8 @@ def recommendation(
     default: Choice, domains: Mapping[str, Choice] | None = None, others: Sequence[str] = (), changes: int = 70
 ) -> Recommendation:
     present = Tried(*points_of("indttl"), NOTHING)
-    return Recommendation(0.01, default, domains or {}, others, changes, THEN, present, [])
+    in_use = Present(present.point)
+    return Recommendation(0.01, default, domains or {}, others, changes, THEN, present, [], in_use)
 
 
 def live(point: Point) -> Policy:

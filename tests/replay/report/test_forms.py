@@ -1,3 +1,4 @@
+from bestbefore.replay.present import Present
 from bestbefore.replay.recommend import Choice, Recommendation, Tried
 from bestbefore.replay.report.forms import curves_of, json_rows, table
 from bestbefore.replay.simulate.counts import Counts
@@ -19,7 +20,8 @@ def found(stale_rate: float = 0.01) -> Recommendation:
     choice = Choice(TRIED[3].point, TRIED[3].counts, TRIED[2].counts, TRIED[4].counts, TRIED[1].counts, reached=True)
     nothing = Counts.total([])
     present = counted("indttl", 12, 300)
-    return Recommendation(stale_rate, choice, {"a.org": choice}, [], 9, nothing, present, TRIED)
+    in_use = Present(present.point)
+    return Recommendation(stale_rate, choice, {"a.org": choice}, [], 9, nothing, present, TRIED, in_use)
 
 
 def test_each_form_has_its_validations_at_several_stale_rates() -> None:
@@ -43,7 +45,7 @@ def test_json_has_the_choices_the_present_policy_and_the_frontier() -> None:
     assert (rows[1]["policy"], rows[1]["params"], rows[1]["reached"]) == ("renewal", {"price": 9.0}, True)
     assert (rows[0]["then"]["validations"], rows[0]["at_present"]["validations"]) == (90, 100)
     assert (rows[2]["present"], rows[2]["validations"]) == ("indttl", 300)
-    assert [row["candidate"] for row in rows[3:] if row["frontier"]] == [
+    assert [row["candidate"] for row in rows[3:-1] if row["frontier"]] == [
         "renewal:price=3", "renewal:price=9", "fixed:interval=1h"
     ]
 

@@ -1,0 +1,25 @@
+"""The options that name the store of a proxy, without what opens it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+_OPTIONS = (
+    click.option("--state", metavar="DIR", help="State folder of the proxy (default $XDG_STATE_HOME/bestbefore)."),
+    click.option(
+        "--store", metavar="embedded|URL", help="Embedded store (default), or a Redis server: redis://HOST:PORT/DB."
+    ),
+    click.option(
+        "--config", "config_file", type=click.Path(path_type=Path), metavar="FILE",
+        help="Configuration file of the proxy, in TOML (default: none).",
+    ),
+)
+
+
+def store_options[F: Callable[..., Any]](command: F) -> F:
+    """Add the options that name a store: --state, --store and --config (as `config_file`)."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
