@@ -28,7 +28,8 @@ from bestbefore.addon.store.cache.tombstones import (
     names_one,
 )
 from bestbefore.addon.store.cache.write_behind import WriteBehind
-from bestbefore.addon.store.contacts.leases import ContactLeases
+from bestbefore.addon.store.contacts.keeper import ContactName
+from bestbefore.addon.store.contacts.leases import ContactLease, ContactLeases
 from bestbefore.addon.store.counts.demand_counts import DemandCounts
 from bestbefore.addon.store.counts.stale_counts import StaleCounts
 from bestbefore.addon.store.invalidation import Invalidation
@@ -187,24 +188,33 @@ class Store:
         await self.sites.load(url)
         return await self._copies.copies(url, partition)
 
-    async def look_up(self, url: str, partition: str = "", *, copies: bool) -> tuple[CopySet | None, str | None]:
+    async def look_up(
+        self, url: str, partition: str = "", *, copies: bool, lease: ContactName | None = None
+    ) -> tuple[CopySet | None, str | None, ContactLease | None]:
         """Read what a contact needs of an object, with one round trip: its record too, for `learn`.
 
-        Returns its variants, as `copies` does, and another URL with a copy that probably answers, as `equivalent` does.
-        The variants are None without `copies`.
+        Returns its variants (None without `copies`), another URL with a copy that probably answers, as `equivalent`
+        does, and the lease of the contact of this name, if one is likely and it could be taken: it must be ended.
         """
         await self.sites.load(url)
         held = self.hot(url, partition)
         variants = held if copies and held is not None and held.complete else None
         reads = copies and variants is None
         keep_record = self._histories.reading(url)
-        found = await self._link.read(lambda backend: backend.look_up(url, copies=reads))
+        has_copies = held is not None and bool(held.copies)  # but none that answers
+        asked = None if lease is None else self.contact_leases.ask(lease, despite_copies=has_copies)
+        is_ours: bool | None = None
+        try:
+            found = await self._link.read(lambda backend: backend.look_up(url, copies=reads, lease=asked))
+            is_ours = found is not None and found.is_leased
+        finally:
+            taken = None if asked is None else self.contact_leases.asked(asked, is_ours=is_ours)
         if found is not None:
             keep_record(found.record)
         if reads:
             variants = self._copies.found(url, partition, None if found is None else found.copies)
         other = self._copies.equivalent_in_memory(url, partition)
-        return variants, other or (None if found is None else found.equivalent)
+        return variants, other or (None if found is None else found.equivalent), taken
 
     async def has_copies(self, url: str) -> bool:
         """Whether an object has copies, or parts (`conditional.parts`)."""

@@ -17,6 +17,7 @@ from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Head, Request
 from bestbefore.addon.rules import DomainRule
 from bestbefore.addon.store.backend.interface import CopySet
+from bestbefore.addon.store.contacts.leases import ContactLease
 
 
 @dataclass(slots=True)
@@ -40,6 +41,10 @@ class RequestContext:
     """What was learnt from the contact; None if nothing."""
     upload: Upload | None = None
     """The content of the request."""
+    lease: ContactLease | None = None
+    """The lease of a contact that was taken with a look-up."""
+    found: CopySet | None = None
+    """The copies that the look-up of a likely contact has found: others were stored after the request came."""
 
     @classmethod
     def of(

@@ -171,9 +171,16 @@ class Exchanges:
 
         `upload`: the content of the request.
         """
+        pending.context.upload = upload
+        try:
+            return await self._answer(pending, interim)
+        finally:
+            self._store.contact_leases.drop_unused(pending.context.lease)
+
+    async def _answer(self, pending: Pending, interim: Interim) -> Answer:
         context, client, rule, request = pending.context, pending.client, pending.rule, pending.context.request
         context.client_hash = self._hash_of(request, client)
-        context.upload = upload
+        upload = context.upload
         decision, copies, may_have_parts = await self._looked_up(pending)
         while isinstance(decision, Serve):
             body = await self._stored.of(decision.copy)
@@ -215,7 +222,13 @@ class Exchanges:
         loads = isinstance(decision, Load) or self._is_outdated(pending)
         if not loads and (isinstance(decision, Serve) or (isinstance(decision, Ask) and decision.bypass)):
             return decision, copies, may_have_parts
-        copy_set, other = await self._store.look_up(request.target.url, request.partition, copies=loads)
+        copy_set, other, pending.context.lease = await self._store.look_up(
+            request.target.url,
+            request.partition,
+            copies=loads,
+            lease=self._joiner.contact_name(request, rule) if loads and pending.context.upload is None else None,
+        )
+        pending.context.found = copy_set
         if copy_set is not None:
             copies, may_have_parts = await self._usable(copy_set, request, client, rule), copy_set.may_have_parts
         if copy_set is not None or isinstance(decision, Load):

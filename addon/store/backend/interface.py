@@ -23,7 +23,7 @@ from bestbefore.addon.store.sites.keeper import SiteKeeper
 from bestbefore.policies.models.member_rates import NO_RATES, MemberRates
 
 if TYPE_CHECKING:
-    from bestbefore.addon.store.contacts.keeper import ContactKeeper
+    from bestbefore.addon.store.contacts.keeper import AskedLease, ContactKeeper
 
 VARIANTS_KEPT = 64
 """How many variants of an object are kept: a Vary on a field that differs for each client must not fill the store."""
@@ -139,6 +139,8 @@ class LookUp:
     """As `Backend.copies` returns them; None if they were not asked for."""
     equivalent: str | None = None
     """As `Backend.equivalent` returns it."""
+    is_leased: bool = False
+    """Whether the lease was taken that was asked for. What was stored before is among the copies then."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -208,8 +210,11 @@ class Backend(Protocol):
     async def copies(self, url: str) -> list[KeptCopy]:
         """Return all variants of a URL, in all partitions, but none that is missing in the index of its group."""
 
-    async def look_up(self, url: str, *, copies: bool) -> LookUp:
-        """Return what the proxy needs of a URL before a contact, in one round trip; the copies only if asked for."""
+    async def look_up(self, url: str, *, copies: bool, lease: "AskedLease | None" = None) -> LookUp:
+        """Return what the proxy needs of a URL before a contact, in one round trip; the copies only if asked for.
+
+        `lease` is taken before the copies are read.
+        """
 
     async def equivalent(self, url: str) -> str | None:
         """Return another URL with a copy that probably answers requests for this one (No-Vary-Search)."""

@@ -40,7 +40,8 @@ from bestbefore.addon.store.backup.learnt import RedisSavedState
 from bestbefore.addon.store.cache.clock_check import ClockState
 from bestbefore.addon.store.cache.faults import Faults, short
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
-from bestbefore.addon.store.contacts.redis import RedisContacts
+from bestbefore.addon.store.contacts.keeper import AskedLease
+from bestbefore.addon.store.contacts.redis import RedisContacts, taking
 from bestbefore.addon.store.packing import pack
 from bestbefore.addon.store.sites.redis import RedisSites
 
@@ -165,14 +166,23 @@ class RedisBackend(RedisRecords):
     async def copies(self, url: str) -> list[KeptCopy]:
         return await self._known(url, await self._connection.ask(*_variants(url)))
 
-    async def look_up(self, url: str, *, copies: bool) -> LookUp:
+    async def look_up(self, url: str, *, copies: bool, lease: AskedLease | None = None) -> LookUp:
         declared = variance_declared(url)
         commands = [self._record_command(url), *([_variants(url)] if copies else []), *([declared] if declared else [])]
-        (version, record), *found = await self._connection.ask_all(commands)
+        is_leased = False
+        if lease is not None:
+            try:
+                taken, *answers = await self._connection.ask_all([taking(lease), *commands])
+                is_leased = bool(taken)
+            except UnwritableError:  # reading may be permitted
+                answers = await self._connection.ask_all(commands)
+        else:
+            answers = await self._connection.ask_all(commands)
+        (version, record), *found = answers
         known = await self._known(url, found[0]) if copies else None
         text = found[-1] if declared else None
         equivalent = None if text is None else await self._indexes.equivalent(url, text)
-        return LookUp(self._versioned(version or b"", record or b""), known, equivalent)
+        return LookUp(self._versioned(version or b"", record or b""), known, equivalent, is_leased)
 
     async def _known(self, url: str, variants: Sequence[bytes]) -> list[KeptCopy]:
         """Decode the variants of a URL."""

@@ -12,7 +12,7 @@ from bestbefore.addon.store.cache.notices import Notices, log
 
 GATHER_S = 0.2
 """How long entries are gathered for a batch. With the time of the write, this is what a killed proxy loses."""
-PEERS_GATHER_S = 0.02
+PEERS_GATHER_S = 0.04
 """The same for one of several processes, whose copies the others are to find soon."""
 IDLE_S = 5.0
 """The longest wait of entries that are not urgent: the counts of requests."""

@@ -36,6 +36,16 @@ class BegunContact(NamedTuple):
     """The stored copies of the object."""
 
 
+class AskedLease(NamedTuple):
+    """The lease of a contact that is taken together with a look-up of its object, unless another process has it."""
+
+    name: ContactName
+    token: str
+    lease_s: float
+    despite_copies: bool
+    """Whether it is taken even if there are stored copies."""
+
+
 class EndedLease(NamedTuple):
     """A lease that its holder ends."""
 

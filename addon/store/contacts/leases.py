@@ -11,13 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from bestbefore.addon.rfc9111.caching.vary import Values
 from bestbefore.addon.store.backend.interface import Backend, CommandError, CopySet, UnavailableError, UnwritableError
 from bestbefore.addon.store.cache.copies import Copies
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import log
 from bestbefore.addon.store.cache.write_behind import any_of
-from bestbefore.addon.store.contacts.keeper import BegunContact, ContactName, EndedLease
+from bestbefore.addon.store.contacts.keeper import AskedLease, BegunContact, ContactName, EndedLease
 
 LEASE_S = 2.0
 """How long a lease lasts that is not renewed: after a process was killed in the middle of a contact, others make
@@ -55,11 +54,15 @@ class ContactLeases:
         self._link = link
         self._copies = copies
         self._monotonic = monotonic
-        self._has_peers = has_peers
+        self.has_peers = has_peers
         self._process = os.urandom(8).hex()
         self._number = 0
         self._held: dict[str, ContactLease] = {}
         """By digest, as are the following."""
+        self._asked: dict[str, asyncio.Future[None]] = {}
+        """Those that are being asked for with a look-up: done when it has ended."""
+        self._early: dict[str, ContactLease] = {}
+        """Those that were taken with a look-up, until a contact uses them: of whatever request, as one makes it."""
         self._ended: dict[str, ContactLease] = {}
         """Those that are to be ended in the backend, after what was stored in their time."""
         self._waiters: dict[str, set[asyncio.Future[bool]]] = {}
@@ -68,11 +71,46 @@ class ContactLeases:
         link.backend.contacts.on_ended = self._on_ended
         link.on_down.append(self._on_down)
 
+    def ask(self, name: ContactName, *, despite_copies: bool) -> AskedLease | None:
+        """Return what to ask for with a look-up, to make the contact without asking again; then `asked` must follow.
+
+        None if the process has it, or is asking for it.
+        """
+        digest = name.digest
+        is_asked = digest in self._asked or digest in self._waiters or digest in self._held or digest in self._ended
+        if is_asked or not self.has_peers or self._link.down:
+            return None
+        self._asked[digest] = asyncio.get_running_loop().create_future()
+        return AskedLease(name, self._token(), LEASE_S, despite_copies)
+
+    def asked(self, asked: AskedLease, *, is_ours: bool | None) -> ContactLease | None:
+        """Return the lease that was taken with a look-up, for `drop_unused`; None if another process has it.
+
+        `is_ours`: None if that is not known, as the look-up did not end; it is given back then.
+        """
+        digest = asked.name.digest
+        self._asked.pop(digest).set_result(None)
+        if is_ours is False:
+            return None
+        lease = self._early[digest] = self._take(asked.name, asked.token)
+        if is_ours is None:
+            self.drop_unused(lease)
+        return lease
+
+    def drop_unused(self, lease: ContactLease | None) -> None:
+        """End a lease that was taken with a look-up, unless a contact has used it."""
+        if lease is not None and self._early.get(lease.name.digest) is lease:
+            del self._early[lease.name.digest]
+            self._give_back(lease)
+
+    def _token(self) -> str:
+        self._number += 1
+        return f"{self._process}.{self._number}"
+
     async def turn[T](
         self,
-        url: str,
+        name: ContactName,
         partition: str,
-        variant: Values,
         choose: Callable[[CopySet], Awaitable[T | None]],
         patience_s: float,
     ) -> T | ContactLease | None:
@@ -82,13 +120,13 @@ class ContactLeases:
         response cannot be shared, the wait takes longer than `patience_s`, or the backend is down.
         """
         end_s = self._monotonic() + patience_s
-        name = ContactName.of(url, partition, variant)
-        while self._has_peers and not self._link.down:
-            again = self._again(name)
+        while self.has_peers and not self._link.down:
+            if name.digest in self._asked:  # by another request of this process
+                await asyncio.shield(self._asked[name.digest])
+            again = self._early.pop(name.digest, None) or self._again(name)
             if again is not None:
                 return again
-            self._number += 1
-            token = f"{self._process}.{self._number}"
+            token = self._token()
             ended = asyncio.get_running_loop().create_future()
             # Before the backend is asked, as it may end meanwhile.
             self._waiters.setdefault(name.digest, set()).add(ended)
@@ -98,7 +136,7 @@ class ContactLeases:
                     return None
                 lease = self._take(name, token) if begun.is_ours else None
                 try:
-                    chosen = await choose(self._copies.found(url, partition, begun.copies))
+                    chosen = await choose(self._copies.found(name.url, partition, begun.copies))
                 except BaseException:
                     self._give_back(lease)
                     raise

@@ -8,13 +8,21 @@ from bestbefore.addon.store.backend import keys
 from bestbefore.addon.store.backend.connection import script
 from bestbefore.addon.store.backend.interface import KeptCopy
 from bestbefore.addon.store.backend.repair import RepairingCommands
-from bestbefore.addon.store.contacts.keeper import BegunContact, ContactName, EndedLease
+from bestbefore.addon.store.contacts.keeper import AskedLease, BegunContact, ContactName, EndedLease
 
 _begin = script((files("bestbefore.addon.store.contacts") / "begin.lua").read_text("utf-8"), "string", "hash")
 _if_mine = """
 local holder = redis.call('GET', KEYS[1])
 if holder ~= ARGV[1] and holder ~= ARGV[1] .. '!' then return 0 end
 """
+_take = script(
+    """
+if ARGV[3] == '0' and redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
+local set = redis.pcall('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])  -- a full server refuses it, but can be read
+return type(set) == 'table' and set.ok and 1 or 0""",
+    "string",
+    "hash",
+)
 _renew = script(_if_mine + "return redis.call('PEXPIRE', KEYS[1], ARGV[2])", "string")
 _end = script(
     _if_mine
@@ -26,6 +34,12 @@ return 1""",
 )
 AWAITED, SHAREABLE, OWN = b"awaited", b"shareable", b"own"
 """What is published of a contact, after its digest."""
+
+
+def taking(lease: AskedLease) -> list[Any]:
+    """Return the command that takes a lease together with a look-up, if there are no copies; its reply is 1 or 0."""
+    names = [keys.of_contact(*lease.name), *keys.of_object(lease.name.url, "copies")]
+    return _take(names, [lease.token, _ms(lease.lease_s), int(lease.despite_copies)])
 
 
 class RedisContacts:

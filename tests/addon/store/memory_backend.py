@@ -32,7 +32,7 @@ from bestbefore.addon.store.backend.unlinked import whole
 from bestbefore.addon.store.cache.clock_check import ClockState
 from bestbefore.addon.store.cache.gains import NO_COUNTS, total
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
-from bestbefore.addon.store.contacts.keeper import BegunContact, ContactName, EndedLease
+from bestbefore.addon.store.contacts.keeper import AskedLease, BegunContact, ContactName, EndedLease
 from bestbefore.addon.store.counts.copy_counts import CopyCounts, joined
 from bestbefore.addon.store.opening import HOT_MAX
 from bestbefore.addon.store.search_index import SearchIndex
@@ -165,9 +165,11 @@ class MemoryBackend:
         kept = self._living(url)
         return [KeptCopy(copy) for copy in kept.copies.values()] if kept else []
 
-    async def look_up(self, url: str, *, copies: bool) -> LookUp:
+    async def look_up(self, url: str, *, copies: bool, lease: AskedLease | None = None) -> LookUp:
         (record,) = await self.records([url])
-        return LookUp(record, await self.copies(url) if copies else None, await self.equivalent(url))
+        known = await self.copies(url)
+        is_leased = lease is not None and (lease.despite_copies or not known)
+        return LookUp(record, known if copies else None, await self.equivalent(url), is_leased)
 
     async def equivalent(self, url: str) -> str | None:
         return self._searches.find(url, "")

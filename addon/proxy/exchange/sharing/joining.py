@@ -29,6 +29,8 @@ from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.rfc9111.caching.vary import Values
 from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.rfc9111.message import Request
+from bestbefore.addon.rules import DomainRule
+from bestbefore.addon.store.contacts.keeper import ContactName
 from bestbefore.addon.store.contacts.leases import ContactLease
 from bestbefore.addon.store.store import Store
 
@@ -48,6 +50,15 @@ class RequestJoiner:
     @property
     def _peers(self) -> PeerContacts:
         return PeerContacts(self.clock, self.store, self.contacts.stored, self.hit_for_miss)
+
+    def contact_name(self, request: Request, rule: DomainRule) -> ContactName | None:
+        """Return the name of the contact that a request would begin for all processes; None if it would not."""
+        if not self.store.contact_leases.has_peers or not may_join(request, rule):
+            return None
+        variant = self.hit_for_miss.variant(request)
+        if variant is None or self.flights.of(request, variant) is not None:
+            return None
+        return self._peers.name(request, variant)
 
     async def ask(self, contact: Contact) -> Answer:
         """Return the answer of a contact with the origin: the request's own, or one that it joins."""

@@ -15,7 +15,9 @@ from bestbefore.addon.proxy.exchange.stored import StoredContent
 from bestbefore.addon.rfc9111.caching.reuse import Reuse
 from bestbefore.addon.rfc9111.caching.vary import Values
 from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.store.backend.interface import CopySet
+from bestbefore.addon.store.contacts.keeper import ContactName
 from bestbefore.addon.store.contacts.leases import ContactLease
 from bestbefore.addon.store.store import Store
 
@@ -33,17 +35,28 @@ class PeerContacts:
     stored: StoredContent
     hit_for_miss: HitForMiss
 
+    def name(self, request: Request, variant: Values, *, has_copies: bool = False) -> ContactName | None:
+        """Return the name of a contact for all processes; None if its response can probably not be shared.
+
+        Requests with credentials or for a range share nothing. `has_copies`: so the response could be shared before.
+        """
+        now_s = self.clock.now()
+        if any(distinctions(request)) or self.hit_for_miss.has(request, variant, now_s):
+            return None
+        if not has_copies and self.hit_for_miss.is_likely(request, now_s):
+            return None
+        return ContactName.of(request.target.url, request.partition, variant)
+
     async def turn(self, contact: Contact, variant: Values, site: Site) -> CopyResult | ContactLease | None:
         """Return the copy that another process has got, after waiting for it, or the lease to make this contact.
 
-        None: the contact is for this process alone. Requests with credentials or for a range share nothing, nor do
-        those whose last response could not be shared.
+        None: the contact is for this process alone.
         """
-        ask, now_s = contact.ask, self.clock.now()
-        request = ask.request
-        if contact.upload is not None or any(distinctions(request)) or self.hit_for_miss.has(request, variant, now_s):
+        request = contact.ask.request
+        if contact.upload is not None or not self.store.contact_leases.has_peers:
             return None
-        if not has_copy(ask) and self.hit_for_miss.is_likely(request, now_s):
+        name = self.name(request, variant, has_copies=has_copy(contact.ask))
+        if name is None:
             return None
 
         known: set[tuple[float, str]] | None = None
@@ -51,7 +64,7 @@ class PeerContacts:
         async def choose(copies: CopySet) -> CopyResult | None:
             nonlocal known
             if known is None:
-                known = {_identity(copy) for copy in copies.copies}
+                known = {_identity(copy) for copy in (contact.context.found or copies).copies}
             for copy in copies.copies:
                 # Clocks may differ: only what was stored during the wait can be newer than the request.
                 use = self.use_of(contact, copy, site, may_be_new=_identity(copy) not in known)
@@ -61,7 +74,7 @@ class PeerContacts:
                         return CopyResult(copy, body)
             return None
 
-        return await self.store.contact_leases.turn(request.target.url, request.partition, variant, choose, PATIENCE_S)
+        return await self.store.contact_leases.turn(name, request.partition, choose, PATIENCE_S)
 
     def use_of(self, contact: Contact, copy: Copy, site: Site, *, may_be_new: bool = True) -> Reuse | None:
         """Decide on the reuse of another request's response for this one, which waited for it; None if not allowed.

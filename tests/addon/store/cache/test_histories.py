@@ -181,8 +181,8 @@ async def test_a_record_that_changes_while_it_is_read_is_not_kept():
     await store.learn(seen_at(clock.now(), URLS[0], "a", True, None, None))
     read = backend.look_up
 
-    async def read_before_the_write(url, *, copies):
-        found = await read(url, copies=copies)
+    async def read_before_the_write(url, **given):
+        found = await read(url, **given)
         await store.flush()
         return found
 

@@ -8,10 +8,12 @@ import pytest
 
 from bestbefore.addon.store.backend.interface import CopySet
 from bestbefore.addon.store.contacts import leases as module
+from bestbefore.addon.store.contacts.keeper import ContactName
 from bestbefore.addon.store.contacts.leases import ContactLease
 from bestbefore.addon.store.store import Store
 
 URL = "http://example.org/"
+NAME = ContactName.of(URL, "", ())
 PATIENCE_S = 30.0
 
 
@@ -23,7 +25,7 @@ def turn(
             begun.set()
         return copies if copies.copies else None
 
-    return store.contact_leases.turn(URL, "", (), choose, patience_s)
+    return store.contact_leases.turn(NAME, "", choose, patience_s)
 
 
 async def waiting(*stores: Store) -> list[asyncio.Task[Any]]:
@@ -126,9 +128,52 @@ async def test_a_store_that_refuses_writes_is_not_taken_for_one_that_is_down(sto
         client.config_set("maxmemory", 1)
         try:
             assert await turn(stores[0]) is None
+            copies, _, lease = await stores[0].look_up(URL, copies=True, lease=NAME)
+            assert copies is not None, "it can be read"
+            assert lease is None
         finally:
             client.config_set("maxmemory", 0)
     assert not stores[0].status().down
     lease = await turn(stores[0])
     assert isinstance(lease, ContactLease)
     lease.end(is_shareable=False)
+
+
+async def test_a_look_up_takes_the_lease_of_a_likely_contact_with_it(stores: list[Store], copy_of: Any) -> None:
+    first, second, third = stores
+    _, _, lease = await first.look_up(URL, copies=True, lease=NAME)
+    assert isinstance(lease, ContactLease)
+    assert (await first.look_up(URL, copies=True, lease=NAME))[2] is None, "the process has it"
+    assert (await second.look_up(URL, copies=True, lease=NAME))[2] is None, "another has it"
+    (task,) = await waiting(second)
+    assert await turn(first) is lease, "any request of the process may use it"
+    first.contact_leases.drop_unused(lease)
+    assert not task.done(), "it is in use"
+    first.put(copy_of(URL), b"hello")
+    lease.end(is_shareable=True)
+    assert isinstance(await task, CopySet)
+    await second.flush()  # it took the lease, and has given it back
+    copies, _, lease = await third.look_up(URL, copies=True, lease=NAME)
+    assert copies is not None
+    assert copies.copies
+    assert lease is None, "there is a copy, which probably answers"
+    (_, _, lease), early = await asyncio.gather(third.look_up(URL, copies=True, lease=NAME), turn(third))
+    assert isinstance(lease, ContactLease), "the copy is in memory, and has not answered"
+    assert early is lease, "a request that comes meanwhile waits for the look-up, not for its own process"
+
+
+async def test_a_look_up_that_is_cancelled_keeps_no_lease(stores: list[Store], monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, _ = stores
+    look_up, asked = first._link.backend.look_up, asyncio.Event()
+
+    async def slow(*given: Any, **named: Any) -> Any:
+        await look_up(*given, **named)
+        asked.set()
+        await asyncio.sleep(PATIENCE_S)
+
+    monkeypatch.setattr(first._link.backend, "look_up", slow)
+    task = asyncio.ensure_future(first.look_up(URL, copies=True, lease=NAME))
+    await asked.wait()
+    task.cancel()
+    async with asyncio.timeout(PATIENCE_S / 2):
+        assert isinstance(await turn(second), ContactLease)
