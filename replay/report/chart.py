@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from bestbefore.addon.charts import elements
+from bestbefore.addon.charts import elements, file
 from bestbefore.addon.charts.axes import Axis
 from bestbefore.addon.charts.elements import text_at
 from bestbefore.addon.charts.labels import Labels
 from bestbefore.replay.report.formatting import number, percent, words
-from bestbefore.replay.report.series import Series, value_shown
+from bestbefore.replay.report.measure import REQUESTS, Measure
+from bestbefore.replay.report.series import Series, series_of, value_shown
 from bestbefore.replay.sweeps.sweep import Result
 
 STAR = "M0,-8L1.9,-2.6L7.6,-2.5L3,1L4.7,6.5L0,3.2L-4.7,6.5L-3,1L-7.6,-2.5L-1.9,-2.6z"
@@ -40,6 +41,23 @@ def colour(place: int, name: str) -> str:
 def svg(chart: Chart, width: float, height: float, font: float, css_class: str) -> str:
     """The chart as SVG on a canvas of this size in pixels, with text `font` pixels high."""
     return "".join(_Drawing(chart, width, height, font).elements(css_class))
+
+
+def figure(series: Sequence[Series], measure: Measure = REQUESTS) -> str:
+    """Draw series as a standalone SVG file, with a legend of their names and parameter ranges."""
+    drawn = svg(Chart(series, measure.x, measure.y, measure.whole), file.WIDTH, file.HEIGHT, file.FONT, "chart")
+    legend = [
+        file.Entry(one.full_name, colour(place, one.name), marker(place, one.name)) for place, one in enumerate(series)
+    ]
+    return file.framed(drawn.replace("<svg ", f'<svg width="{file.WIDTH}" height="{file.HEIGHT}" ', 1), legend)
+
+
+def frontier_chart(results: Sequence[Result], measure: Measure = REQUESTS) -> str:
+    """Draw the results as a standalone SVG file: a curve for each policy, a star for the oracle.
+
+    By default it shows stale hits against validations, with scales in shares of the requests that found a copy.
+    """
+    return figure(series_of(results, measure.x, measure.y), measure)
 
 
 class _Drawing:

@@ -4,9 +4,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from bestbefore.replay.report.chart import Chart, marker, svg
-from bestbefore.replay.report.series import series_of
-from bestbefore.replay.sweeps.grid import points_of
+from bestbefore.policies.validation.machinery.spec import parse_spec
+from bestbefore.replay.report.chart import Chart, figure, frontier_chart, marker, svg
+from bestbefore.replay.report.series import Series, series_of
+from bestbefore.replay.sweeps.grid import Point, points_of
 from bestbefore.replay.sweeps.sweep import Result
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -83,3 +84,38 @@ def test_no_value_below_the_axis_lies_over_the_one_before() -> None:
 
 def test_the_oracle_has_a_marker_of_its_own() -> None:
     assert marker(0, "oracle") not in {marker(n, "ttl") for n in range(100)}
+
+
+def series(name: str, *points: tuple[str, float, float]) -> Series:
+    results = [
+        Result(Point(spec, parse_spec(spec), spec), {"cached": 100.0, "validations": x, "stale_hits": y})
+        for spec, x, y in points
+    ]
+    return Series(name, results, key="alpha")
+
+
+def test_the_drawing_stands_alone_and_names_its_series() -> None:
+    drawn = figure([
+        series("TTL & co", ("ttl:alpha=0.1", 40.0, 5.0), ("ttl:alpha=0.2", 20.0, 9.0)),
+        series("other", ("ttl:alpha=0.4", 10.0, 20.0)),
+        series("third", ("ttl:alpha=0.5", 8.0, 30.0)),
+    ])
+    root = ET.fromstring(drawn)  # it is well-formed, and an image viewer takes it by its namespace
+    assert root.tag == f"{SVG}svg"
+    texts = [text.text for text in root.iter(f"{SVG}text")]
+    assert "TTL & co, alpha 0.1 to 0.2" in texts
+    assert "third, alpha 0.5 to 0.5" in texts
+    assert len(list(root.iter(f"{SVG}style"))) == 1
+    height = float(root.attrib["viewBox"].split()[3])
+    assert all(float(text.attrib["y"]) < height for text in root.iter(f"{SVG}text"))
+
+
+def test_a_series_without_results_is_in_the_legend_alone() -> None:
+    drawn = figure([series("TTL", ("ttl:alpha=0.1", 40.0, 5.0)), series("nothing")])
+    assert "nothing" in [text.text for text in ET.fromstring(drawn).iter(f"{SVG}text")]
+
+
+def test_the_frontier_of_results_has_a_curve_for_each_policy_and_the_star_of_the_oracle() -> None:
+    root = ET.fromstring(frontier_chart(results()))
+    named = [text.text for text in root.iter(f"{SVG}text")]
+    assert {"ttl, alpha 0.1 to 0.4", "oracle", "always"} <= set(named)

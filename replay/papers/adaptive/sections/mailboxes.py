@@ -9,8 +9,8 @@ from bestbefore.policies.units import FloatArray
 from bestbefore.replay.papers.adaptive.curves import INDHIST, TTL, PolicyCurve, values_between
 from bestbefore.replay.papers.adaptive.words import NOT_REACHED, fewer, number, ratio
 from bestbefore.replay.papers.claims import Claim, verdict
-from bestbefore.replay.papers.figure import figure
 from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.chart import figure
 from bestbefore.replay.report.interpolation import crossing
 from bestbefore.replay.report.measure import REFRESHES
 from bestbefore.replay.report.page import Page
