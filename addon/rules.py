@@ -142,7 +142,9 @@ class DomainRule:
 
     match: Pattern
     policy: Bounded
+    """The policy that gives copies their expiry."""
     obey: Obey = "strict"
+    """Whether it applies beside the lifetimes that origins give, may shorten them, or replaces them."""
     override: frozenset[str] = frozenset()
     """Directives of `OVERRIDABLE` whose effect `obey = "override"` may lengthen."""
     group: str | None = None

@@ -37,6 +37,7 @@ class Wishes:
     """The limits and the weight of background fetches of an object. Raises ValueError if they contradict each other."""
 
     prefetch: Prefetch = "asked"
+    """Whether it is fetched in the background: while clients ask for it, never, or always."""
     weight: float = 1.0
     """By how much the requests for it count."""
     prefetch_least: FetchRate | None = None

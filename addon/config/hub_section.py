@@ -40,7 +40,7 @@ class HubSettings:
     bandwidth: int = 64 << 10
     """What the hub sends to each site, bytes a second."""
     scheduler: str = "gain"
-    """A name of `policies.dissemination.table.SCHEDULERS`."""
+    """What chooses the object that is sent next, a name of `policies.dissemination.table.SCHEDULERS`."""
     max_wait: float = 300.0
     """How long a change may wait before the hub takes the old copy back by a notice, seconds."""
     vouch: float = 6 * HOUR_S

@@ -72,15 +72,17 @@ class PrefetchSettings:
     """
 
     enabled: bool = False
+    """Whether objects are fetched in the background."""
     budget: FetchRate = _DEFAULT_BUDGET
+    """How many fetches may be made."""
     budget_bytes: ByteBudget | None = None
     """How many bytes fetches may receive; None: any number."""
     target: PrefetchTarget | None = None
     """What the fetches are to reach, as far as the budget allows; None: as much as the budget allows."""
     objective: str = "freshness"
-    """A name of `policies.prefetch.table.ALLOCATIONS`."""
+    """What the schedule is best for, a name of `policies.prefetch.table.ALLOCATIONS`."""
     timing: str = "pattern"
-    """One of `TIMINGS`."""
+    """At which moments objects are fetched, one of `TIMINGS`."""
     per_host_interval: float = 2.0
     """The shortest time between the starts of two fetches from one registrable domain, seconds."""
     connections_per_host: int = 1

@@ -56,6 +56,7 @@ class Settings:
     """The settings of [proxy]: each field is the key of the same name; the values are the defaults."""
 
     listen: Address = Address("127.0.0.1", 8080)
+    """The address on which clients reach the proxy."""
     workers: int = 1
     """How many processes serve the address."""
     mode: Server | None = None
@@ -65,7 +66,7 @@ class Settings:
     store: str = "embedded"
     """`embedded`, or the URL of a Redis server: redis://, rediss:// or unix://."""
     admin: Address | None = DEFAULT_ADMIN
-    """The address of the metrics; None: no metrics."""
+    """The address of the dashboard, metrics and health; None: there are none."""
     admin_credentials: Path | None = None
     """The file of users and passwords with which other machines see the dashboard; None: they do not."""
     store_max: int | None = None

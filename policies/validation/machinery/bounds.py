@@ -130,11 +130,17 @@ class Bounded:
 
     policy: Formula
     min_ttl_s: float = 0.0
+    """The shortest learned lifetime, seconds."""
     max_ttl_s: float = math.inf
+    """The longest learned lifetime, seconds."""
     fallback: tuple[Fallback, ...] | None = None
+    """What decides while fewer than three updates are known: the first rule that applies."""
     bootstrap_s: float = 60.0
+    """The lifetime while nothing is known of the object, seconds."""
     history_window_s: float = math.inf
+    """How long updates are counted, seconds."""
     siblings: float = 1.0
+    """The chance of an update from which on a copy is validated since another page of its site changed; 1: never."""
     stale_rate: float = 0.0
     """The target share of stale hits; 0: the price is not controlled."""
 
