@@ -1,10 +1,11 @@
-"""Every module of the product is reached by a command or by mitmproxy; what only papers reach lies with them."""
+"""Every module of the product is reached by a command, by mitmproxy or by a study; what only papers reach lies with
+them."""
 
 import grimp
 
 from bestbefore.addon.cli import COMMANDS
 
-ROOTS = ("bestbefore.addon.start", "bestbefore.addon.entry.bestbefore_addon")
+ROOTS = ("bestbefore.addon.start", "bestbefore.addon.entry.bestbefore_addon", "bestbefore.replay.api")
 PAPERS = "bestbefore.replay.papers"
 
 COMPARED = {"bestbefore.policies.models.rates.recent"}
