@@ -53,6 +53,9 @@ class ConfigSource(Protocol):
     def poll(self) -> Reloaded | Refused | None:
         """Return the result of a change, once; None if there is none."""
 
+    def switch(self, *, offline: bool) -> None:
+        """Set `offline` in place of what the file has, from the next `poll` on until the process ends."""
+
 
 class ConfigWatch:
     """The configuration in force, which follows changes of its files. `poll` must be called about once a second.
@@ -67,12 +70,17 @@ class ConfigWatch:
         self._options = options
         states = {} if path is None else {path: _state_of(path)}
         self._refused = False
+        self._offline: bool | None = None
         self.config = load_config(path, options)
         """The configuration in force."""
         self._seen = self._answered = self._states(states)
 
     def poll(self) -> Reloaded | Refused | None:
         """Return the result of a change of the files; None if there is none, or the change has no effect."""
+        switched = self._switched(self.config)
+        if switched != self.config:
+            self.config = switched
+            return Reloaded(switched, ())
         states = self._states({})
         keeps_still = states == self._seen
         self._seen = states
@@ -83,7 +91,7 @@ class ConfigWatch:
         if isinstance(own, _FileState) and own.size_bytes == 0:
             return self._refuse(f"{self.path}: empty, as if it were still being written")
         try:
-            new = load_config(self.path, self._options)
+            new = self._switched(load_config(self.path, self._options))
         except ConfigError as error:
             return self._refuse(error.message)
         effective = _effective(self.config, new)
@@ -98,6 +106,15 @@ class ConfigWatch:
         self.config = effective
         self._seen = self._answered = self._states(states)
         return Reloaded(effective, need_restart)
+
+    def switch(self, *, offline: bool) -> None:
+        """Set `offline` in place of what the file has, from the next `poll` on until the process ends."""
+        self._offline = offline
+
+    def _switched(self, config: Config) -> Config:
+        if self._offline is None or config.settings.offline == self._offline:
+            return config
+        return replace(config, settings=replace(config.settings, offline=self._offline))
 
     def _refuse(self, why: str) -> Refused:
         self._refused = True

@@ -59,6 +59,9 @@ class DashboardCompanion(Companion):
     def watch(self, watcher: Watcher | None) -> None:
         self._service.recording.watch(watcher)
 
+    def switch(self, *, offline: bool) -> None:
+        self._service.switch(offline=offline)
+
 
 def users_of(settings: Settings) -> Mapping[str, str]:
     """Return the passwords by name with which other machines see the pages. Raises OSError, ValueError."""

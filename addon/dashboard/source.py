@@ -49,3 +49,6 @@ class ProxySource(Protocol):
 
     def watch(self, watcher: Watcher | None) -> None:
         """Call `watcher` with each request from now on, until another call; None: with none."""
+
+    def switch(self, *, offline: bool) -> None:
+        """Let the proxy contact no origin, or do so again: within a second, and until it ends."""

@@ -295,6 +295,11 @@ class Service:
         elif outcome is not None:
             self._reconfigure(outcome.need_restart)
 
+    def switch(self, *, offline: bool) -> None:
+        """Contact no origin, or do so again, in place of what the configuration says, until the process ends."""
+        self._watch.switch(offline=offline)
+        self.poll_config()
+
     def _clean_up(self) -> None:
         if self.place.is_first:
             self._passthrough_cleanup.reconfigured(self.settings.passthrough)

@@ -24,7 +24,7 @@ class Value:
     key: str
     value: str
     source: str
-    """`default`, `line N`, or `command line`."""
+    """`default`, `line N`, `command line` or `dashboard`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def sections(config: Config, file: Path | None) -> list[Section]:
     """Return the sections [proxy], [prefetch], [default] and each [[domain]], without passwords.
 
     Where the file has changed since it was read, and the change was refused or needs a restart, a value in force may
-    differ from its line.
+    differ from its line. `offline` may have been switched by the dashboard.
     """
     toml = _read(file)
     lines, document = KeyLines(toml), _parsed(toml)
@@ -73,6 +73,8 @@ def sections(config: Config, file: Path | None) -> list[Section]:
 
 
 def _source(field: Any, value: object, given: Mapping[str, object], lines: KeyLines) -> str:
+    if field.name == "offline" and value != given.get("offline", False):
+        return "dashboard"
     if field.name in given:
         return f"line {lines.line_of(('proxy', field.name))}"
     if field.default is not MISSING and value == field.default:

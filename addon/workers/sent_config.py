@@ -24,3 +24,6 @@ class SentConfig:
         """Return what was sent since the last call."""
         outcome, self._outcome = self._outcome, None
         return outcome
+
+    def switch(self, *, offline: bool) -> None:
+        """Do nothing: the supervisor, which has the dashboard, switches."""

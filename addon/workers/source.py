@@ -80,3 +80,6 @@ class WorkersSource:
     def watch(self, watcher: Watcher | None) -> None:
         for worker in self._workers:
             worker.watcher = watcher
+
+    def switch(self, *, offline: bool) -> None:
+        self._watch.switch(offline=offline)

@@ -91,6 +91,19 @@ def test_an_option_goes_on_ruling_after_a_reload(path: Path) -> None:
     assert answer.config.settings.offline
 
 
+def test_offline_can_be_switched_over_the_file_and_stays_so_after_a_reload(path: Path, watch: ConfigWatch) -> None:
+    watch.switch(offline=True)
+    answer = watch.poll()
+    assert isinstance(answer, Reloaded)
+    assert (answer.config.settings.offline, answer.need_restart) == (True, ())
+    path.write_text('[proxy]\nmax_cached_body = "2MiB"\noffline = false\n')
+    assert reloaded(watch).config.settings.offline
+    watch.switch(offline=False)
+    assert isinstance(watch.poll(), Reloaded)
+    assert not watch.config.settings.offline
+    assert settle(watch) is None
+
+
 def test_a_file_that_is_touched_and_says_the_same_makes_no_difference(path: Path, watch: ConfigWatch) -> None:
     path.write_text(f"# a comment\n{FIRST}")
     assert settle(watch) is None
