@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Self
 from urllib.parse import urlsplit
 
+from bestbefore.addon.admin.counts.failing_origins import FailingOrigins
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.admin.sanitize import plain_word
 from bestbefore.addon.admin.units import size, span, utc
@@ -87,6 +88,7 @@ class DomainCounts:
         self.domains: dict[str, RequestCounts] = {}
         self.rest = RequestCounts()
         """The counts of removed domains. A domain that returns starts from 0."""
+        self.origins = FailingOrigins()
 
     def add(self, domain: str, counts: RequestCounts) -> None:
         """Add counts of one domain."""
@@ -98,6 +100,7 @@ class DomainCounts:
         """Add the counts of another process."""
         self.all += other.all
         self.rest += other.rest
+        self.origins.merge(other.origins)
         for domain, counts in other.domains.items():
             summed = self._counts_of(domain)
             summed += counts
@@ -134,7 +137,12 @@ class Summary:
         counts: dict[str, RequestCounts] = {}
         for answered in exchanges:
             _, separator, rest = answered.url.partition("://")
-            domain = _domain((rest if separator else answered.url).partition("/")[0])
+            authority = (rest if separator else answered.url).partition("/")[0]
+            domain = _domain(authority)
+            if answered.outcome is not Outcome.HIT:
+                host = plain_word(authority.rpartition("@")[2])
+                self._total.origins.add(answered, host)
+                self._period.origins.add(answered, host)
             if domain not in counts:
                 counts[domain] = RequestCounts()
             counts[domain].add(answered)
