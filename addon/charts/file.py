@@ -39,14 +39,17 @@ class Entry:
     """Whether a line goes through its points."""
 
 
-def framed(chart: str, legend: Sequence[Entry]) -> str:
-    """Return a chart of WIDTH x HEIGHT as a standalone SVG file."""
+def framed(chart: str, legend: Sequence[Entry], *, in_page: bool = False) -> str:
+    """Return a chart of WIDTH x HEIGHT as a standalone SVG file, or for a page whose style sheet has the classes."""
     rows = -(-len(legend) // LEGEND_COLUMNS)
     height = HEIGHT + LEGEND_ROW * (rows + 0.5)
+    own = ("", "") if in_page else (
+        f"<style>{STYLE}</style>", f'<rect width="{WIDTH}" height="{height:g}" fill="#fff"/>'
+    )  # fmt: skip
+    css_class = ' class="chart framed"' if in_page else ""
     return "\n".join((
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" font-size="{FONT}">',
-        f"<style>{STYLE}</style>",
-        f'<rect width="{WIDTH}" height="{height:g}" fill="#fff"/>',
+        f'<svg xmlns="http://www.w3.org/2000/svg"{css_class} viewBox="0 0 {WIDTH} {height:g}" font-size="{FONT}">',
+        *filter(None, own),
         chart,
         *(line for number, entry in enumerate(legend) for line in _entry(number, entry)),
         "</svg>\n",

@@ -49,8 +49,8 @@ class Scale:
         return Axis(start_px, end_px, low, high or 1.0, logarithmic=False, has_zero=low == 0.0)
 
 
-def drawn(lines: Sequence[Line], x: Scale, y: Scale) -> str:
-    """Return the chart of all lines, of which at least one has a point, with its legend below."""
+def drawn(lines: Sequence[Line], x: Scale, y: Scale, *, in_page: bool = False) -> str:
+    """Return the chart of all lines, of which at least one has a point, with its legend below, as `framed` does."""
     points = [point for line in lines for point in line.points]
     x_axis = x.axis((point[0] for point in points), LEFT, RIGHT)
     y_axis = y.axis((point[1] for point in points), BOTTOM, TOP)
@@ -70,7 +70,8 @@ def drawn(lines: Sequence[Line], x: Scale, y: Scale) -> str:
         ),
         "</svg>",
     ))
-    return framed(chart, [Entry(line.name, css_class, path, line.joined) for line, css_class, path in styled])
+    legend = [Entry(line.name, css_class, path, line.joined) for line, css_class, path in styled]
+    return framed(chart, legend, in_page=in_page)
 
 
 def _line(at: Sequence[tuple[float, float]], joined: bool, css_class: str, path: str) -> str:
