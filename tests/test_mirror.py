@@ -52,8 +52,8 @@ TESTED_BY = {
         " addon/dashboard/companion addon/dashboard/live addon/dashboard/pages/configuration"
         " addon/dashboard/pages/domains addon/dashboard/pages/feeds addon/dashboard/pages/objects"
         " addon/dashboard/pages/overview addon/dashboard/pages/page addon/dashboard/pages/plan"
-        " addon/dashboard/pages/requests addon/dashboard/pages/tunnels addon/dashboard/recent"
-        " addon/reports/feeds"
+        " addon/dashboard/pages/policies addon/dashboard/pages/requests addon/dashboard/pages/tunnels"
+        " addon/dashboard/recent addon/reports/domains addon/reports/feeds"
     ),
     "tests/live/test_proxy.py": "addon/commands/proxy addon/entry/bestbefore_addon",
     "tests/live/test_workers.py": (

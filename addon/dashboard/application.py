@@ -10,9 +10,20 @@ from aiohttp import web
 
 from bestbefore.addon.dashboard import static
 from bestbefore.addon.dashboard.access import DashboardAccess, is_here
-from bestbefore.addon.dashboard.actions import DONE, act
+from bestbefore.addon.dashboard.actions import DONE, Actor
+from bestbefore.addon.dashboard.comparison.comparison import PolicyComparison
 from bestbefore.addon.dashboard.live import Live
-from bestbefore.addon.dashboard.pages import configuration, domains, feeds, objects, overview, plan, requests, tunnels
+from bestbefore.addon.dashboard.pages import (
+    configuration,
+    domains,
+    feeds,
+    objects,
+    overview,
+    plan,
+    policies,
+    requests,
+    tunnels,
+)
 from bestbefore.addon.dashboard.pages.page import Asked, PageMissingError, PageView
 from bestbefore.addon.dashboard.recent import RecentRequests
 from bestbefore.addon.dashboard.rendering import render
@@ -59,6 +70,7 @@ PAGES = (
     NavigationEntry("/objects", "Objects", objects.read),
     NavigationEntry("/feeds", "Feeds", feeds.read),
     NavigationEntry("/plan", "Plan", plan.read),
+    NavigationEntry("/policies", "Policies", policies.read),
     NavigationEntry("/tunnels", "Tunnels", tunnels.read),
     NavigationEntry("/configuration", "Configuration", configuration.read),
 )
@@ -73,6 +85,8 @@ class Dashboard:
         self._access = DashboardAccess(users, source.clock.monotonic)
         self._recent = RecentRequests(source, source.clock.monotonic)
         self._live = Live(source.clock.monotonic)
+        clock = source.clock
+        self._comparison = PolicyComparison(source.config.settings.state, clock.now, clock.monotonic)
 
     def mount(self, application: web.Application) -> None:
         """Add the routes to an application that checks Host."""
@@ -87,6 +101,7 @@ class Dashboard:
 
     async def _shut_down(self, application: web.Application) -> None:  # noqa: ARG002
         self._live.close()
+        await self._comparison.close()
         self._recent.close()
 
     def _page(self, entry: NavigationEntry) -> Callable[[web.Request], Awaitable[web.Response]]:
@@ -101,7 +116,7 @@ class Dashboard:
         """Return status and HTML of a page, or of the part of it that is live."""
         status, source = 200, self._source
         await source.refresh()
-        asked = Asked(source, self._recent, dict(request.query), source.clock.now())
+        asked = Asked(source, self._recent, self._comparison, dict(request.query), source.clock.now())
         try:
             page = await entry.read(asked)
         except PageMissingError as error:
@@ -128,7 +143,7 @@ class Dashboard:
         form = await request.post()
         self._access.check_action(request, form.get("token"))
         try:
-            path = await asyncio.wait_for(act(self._source, form), ACTION_S)
+            path = await asyncio.wait_for(Actor(self._source, self._comparison).act(form), ACTION_S)
         except TimeoutError:
             raise web.HTTPServiceUnavailable(text="503: the store does not answer\n") from None
         except STORE_ERRORS as error:

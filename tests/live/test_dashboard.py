@@ -14,7 +14,7 @@ pytestmark = pytest.mark.live
 
 PATIENCE_S = 90.0
 HOSTILE = "/%22%3E%3Cscript%3Ealert(1)%3C/script%3E?q=<img/src=x>&'\"{{7*7}}"
-PAGES = ("/", "/requests", "/domains", "/objects", "/feeds", "/plan", "/tunnels", "/configuration")
+PAGES = ("/", "/requests", "/domains", "/objects", "/feeds", "/plan", "/policies", "/tunnels", "/configuration")
 CROSS_SITE = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}
 CLICKED = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
 FRAMED = {**CLICKED, "Sec-Fetch-Dest": "iframe"}
@@ -30,6 +30,7 @@ class Shown(NamedTuple):
 UPDATES = {"/page": [1_000_000_000.0], HOSTILE: [1_000_000_000.0], **{f"/{n}": [1e9] for n in range(60)}}
 
 type Show = Callable[..., Shown]
+type Act = Callable[..., Shown]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def proxy(start_module_proxy: Any, tmp_path_factory: pytest.TempPathFactory) -> 
     folder = tmp_path_factory.mktemp("dashboard")
     (folder / "users").write_text("ann:open sesame\n")
     config = folder / "bestbefore.toml"
-    config.write_text('[proxy]\nadmin_credentials = "users"\n')
+    config.write_text('[proxy]\nadmin_credentials = "users"\ntraffic_log = true\n')
     return start_module_proxy("--config", str(config))
 
 
@@ -167,18 +168,67 @@ def test_an_object_is_explained(show: Show, origin: Any) -> None:
     assert "<pre" in text
     domains = show("/domains?sort=contacts").text
     assert 'aria-sort="descending"' in domains
-    assert "127.0.0.1" in domains
+    assert ">127.0.0.1</a>" in domains
+
+
+def acting(show: Show) -> Act:
+    """What a form of ours on this machine does."""
+    token = re.search(r'name="token" value="([^"]+)"', show("/").text)
+    assert token is not None
+
+    def act(action: str, given: str = token[1], fields: Mapping[str, str] | None = None, **form: str) -> Shown:
+        body = urlencode({"token": given, "action": action, **form})
+        return show("/act", {"Content-Type": "application/x-www-form-urlencoded", **(fields or {})}, "POST", body)
+
+    return act
+
+
+def test_an_origin_that_is_down_is_named_first_until_it_answers(show: Show, proxy: Any, origin: Any) -> None:
+    gone = origin.url.rpartition(":")[0] + ":9"
+    assert proxy.get(gone + "/page").status == 502
+    assert "One origin is down: 127.0.0.1:9." in show("/").text
+    assert "origin-unreachable" in show("/domains").text
+    assert proxy.get(origin.url + "/absent").status == 404
+    assert "One origin is down: 127.0.0.1:9." in show("/").text, "another port is another origin"
+
+
+def test_the_proxy_goes_offline_and_online_again(show: Show, proxy: Any, origin: Any) -> None:
+    act = acting(show)
+    assert act("offline").fields["location"] == "/?done=offline"
+    overview = show("/").text
+    assert "The proxy is offline" in overview
+    refused = proxy.get(origin.url + "/never")
+    assert (refused.status, "detail=offline" in refused.fields["cache-status"]) == (504, True)
+    assert proxy.get(origin.url + "/page").is_hit
+    assert ">true</td><td class=\"time\">dashboard<" in show("/configuration").text
+    assert act("online").status == 303
+    assert "The proxy is offline" not in show("/").text
+    assert proxy.get(origin.url + "/never").status == 404
+
+
+def test_policies_are_compared_on_the_logged_traffic_one_run_at_a_time(show: Show, origin: Any) -> None:
+    act = acting(show)
+    for wrong in ({"days": "0"}, {"stale_percent": "100"}, {"days": "nan"}, {"stale_percent": "<b>"}):
+        assert act("compare", **{"days": "7", "stale_percent": "1", **wrong}).status == 400
+    assert act("compare", days="7", stale_percent="1").status == 303
+    begun = show("/policies").text
+    assert "<code>bestbefore export</code>:" in begun
+    assert 'value="compare"' not in begun
+    assert act("compare", days="30", stale_percent="2").status == 303, "which begins no second one"
+    assert "the last 7 days, at most 1 % stale hits" in show("/policies").text
+    assert act("cancel").status == 303
+    ended = show("/policies").text
+    assert "it was cancelled" in ended
+    assert 'value="compare"' in ended
 
 
 def test_only_a_form_of_ours_on_this_machine_acts(show: Show, proxy: Any, origin: Any) -> None:
-    url = origin.url + "/7"
-    page = show(f"/objects?url={quote(url)}")
-    token = re.search(r'name="token" value="([^"]+)"', page.text)
+    url, do = origin.url + "/7", acting(show)
+    token = re.search(r'name="token" value="([^"]+)"', show("/").text)
     assert token is not None
 
     def act(action: str, fields: Mapping[str, str] | None = None, given: str = token[1]) -> Shown:
-        form = urlencode({"token": given, "action": action, "url": url, "host": "a.example"})
-        return show("/act", {"Content-Type": "application/x-www-form-urlencoded", **(fields or {})}, "POST", form)
+        return do(action, given, fields, url=url, host="a.example")
 
     own_form = {"Origin": "null", "Sec-Fetch-Site": "same-origin"}  # under Referrer-Policy: no-referrer
     for fields in (

@@ -1,9 +1,10 @@
-"""The domains that were requested since the start."""
+"""The domains that were requested since the start, and the origins that are down."""
 
 from collections.abc import Callable, Mapping
 
 from bestbefore.addon.admin.summary import RequestCounts
 from bestbefore.addon.dashboard.pages.page import ROWS, Asked, PageView
+from bestbefore.addon.reports.domains import domain_rates
 from bestbefore.policies.validation.machinery.spec import params, spec_text
 
 ORDERS: Mapping[str, Callable[[RequestCounts], float]] = {
@@ -24,11 +25,19 @@ async def read(asked: Asked) -> PageView:
     by = ORDERS.get(order, ORDERS["requests"])
     ordered = sorted(counted.domains.items(), key=lambda item: (-by(item[1]), item[0]))
     start = asked.number("start", MOST)
+    shown = ordered[start : start + ROWS]
+    async with asked.source.store() as store:
+        rates = await domain_rates(store, [domain for domain, _ in shown], asked.now_s)
+    run = asked.comparison.last
+    found = None if run is None else run.result
     rows = [
-        (domain, counts, spec_text(rule.policy.name, params(rule.policy)), rule.obey)
-        for domain, counts in ordered[start : start + ROWS]
+        (
+            domain, counts, spec_text(rule.policy.name, params(rule.policy)), rule.obey, rates.get(domain),
+            None if found is None else found.choice_for(domain),
+        )
+        for domain, counts in shown
         for rule in [rules.rule_for(domain, "/")]
-    ]
+    ]  # fmt: skip
     return PageView(
         "domains.html",
         "Domains",
@@ -40,5 +49,7 @@ async def read(asked: Asked) -> PageView:
             "size": ROWS,
             "total": len(ordered),
             "rest": counted.rest.requests,
+            "down": sorted(counted.origins.failures.items(), key=lambda item: -item[1].number)[:ROWS],
+            "compared": found is not None,
         },
     )

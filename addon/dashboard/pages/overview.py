@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from bestbefore.addon.admin.counts.failing_origins import OriginFailure
 from bestbefore.addon.dashboard.pages.page import Asked, PageView
 from bestbefore.addon.proxy.tunnels.listing import Tunnelled, read_list
 from bestbefore.addon.reports.figures import Figures, figures
@@ -10,6 +11,8 @@ from bestbefore.addon.reports.stale import StaleShare, stale_shares
 from bestbefore.addon.store.server.embedded import default_store_max
 
 REASONS = 12
+NAMED = 3
+"""The origins that are down that are named."""
 COUNTED = {
     "config_reload_failures": ("A changed configuration was refused; the one before is in force.", "/configuration"),
     "dropped_copies": ("{:,.0f} copies were not kept: the store was full or down.", ""),
@@ -37,7 +40,9 @@ async def read(asked: Asked) -> PageView:
     health, seen = source.health(), figures(source.families())
     settings = source.config.settings
     tunnels = tunnelled(asked)
+    down = source.domains().origins.failures
     async with source.store() as store:
+        troubled = len(await store.planning.troubles())
         shares = await stale_shares(store, source.config.rules, source.domains(), asked.now_s)
     return PageView(
         "overview.html",
@@ -51,7 +56,9 @@ async def read(asked: Asked) -> PageView:
             "store_max": settings.store_max or (default_store_max() if settings.store == "embedded" else None),
             "tunnels": len(tunnels),
             "stale": shares,
-            "notices": list(_notices(health, seen, tunnels, shares)),
+            "down": len(down),
+            "offline": settings.offline,
+            "notices": list(_notices(health, seen, down, tunnels, shares, troubled, offline=settings.offline)),
         },
         is_live=True,
     )
@@ -66,17 +73,20 @@ def tunnelled(asked: Asked) -> list[Tunnelled]:
 
 
 def _notices(
-    health: Mapping[str, object], seen: Figures, tunnels: list[Tunnelled], shares: tuple[StaleShare, ...]
+    health: Mapping[str, object],
+    seen: Figures,
+    down: Mapping[str, OriginFailure],
+    tunnels: list[Tunnelled],
+    shares: tuple[StaleShare, ...],
+    troubled: int,
+    *,
+    offline: bool,
 ) -> Iterator[Notice]:
     """Yield what needs attention, the most pressing first."""
-    if health.get("store") != "ok":
-        yield Notice(f"The store is {health.get('store')}: nothing is written, and only memory serves.")
-    if seen.conditions:
-        yield Notice(f"The store is in this condition: {', '.join(seen.conditions)}.")
-    if health.get("connections", "ok") != "ok":
-        yield Notice("There are too many connections: clients are refused.")
-    if seen.stale:
-        yield Notice(f"{seen.stale:,} requests got a stale copy, since the origin failed.")
+    yield from _of_health(health, seen)
+    if offline:
+        yield Notice("The proxy is offline: it contacts no origin, and serves every stored copy.", "/configuration")
+    yield from _of_origins(down, seen.stale, troubled)
     for name, (text, path) in COUNTED.items():
         if number := seen.values.get(name):
             yield Notice(text.format(number), path)
@@ -87,3 +97,23 @@ def _notices(
     for one in shares:
         if one.low is not None and one.low > one.target:
             yield Notice(f"{one.group}: more stale hits than the {100 * one.target:.3g} % that are wanted.")
+
+
+def _of_health(health: Mapping[str, object], seen: Figures) -> Iterator[Notice]:
+    if health.get("store") != "ok":
+        yield Notice(f"The store is {health.get('store')}: nothing is written, and only memory serves.")
+    if seen.conditions:
+        yield Notice(f"The store is in this condition: {', '.join(seen.conditions)}.")
+    if health.get("connections", "ok") != "ok":
+        yield Notice("There are too many connections: clients are refused.")
+
+
+def _of_origins(down: Mapping[str, OriginFailure], stale: int, troubled: int) -> Iterator[Notice]:
+    if down:
+        named = ", ".join(list(down)[:NAMED]) + (f" and {len(down) - NAMED} more" if len(down) > NAMED else "")
+        yield Notice(f"{'One origin is' if len(down) == 1 else f'{len(down)} origins are'} down: {named}.", "/domains")
+    if troubled:
+        who = "One watched object" if troubled == 1 else f"{troubled:,} watched objects"
+        yield Notice(f"{who} could not be fetched.", "/feeds")
+    if stale:
+        yield Notice(f"{stale:,} requests got a stale copy, since the origin failed.")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from bestbefore.addon.dashboard.comparison.comparison import PolicyComparison
 from bestbefore.addon.dashboard.recent import RecentRequests
 from bestbefore.addon.dashboard.source import ProxySource
 
@@ -20,6 +21,7 @@ class Asked:
 
     source: ProxySource
     recent: RecentRequests
+    comparison: PolicyComparison
     query: Mapping[str, str]
     now_s: float
     """Policy time."""

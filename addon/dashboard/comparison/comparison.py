@@ -1,0 +1,179 @@
+"""A comparison of policies on the traffic of the last days: at most one at a time, its result kept for a day."""
+
+import asyncio
+import shlex
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bestbefore.addon.config.load import Config, load_config
+from bestbefore.addon.config.problems import ConfigError
+from bestbefore.addon.dashboard.comparison.command import CommandFailedError, Row, run_command
+from bestbefore.addon.dashboard.comparison.result import ComparisonResult, compared_specs, result_of
+from bestbefore.policies.units import DAY_S
+
+FOLDER = "comparison"
+"""The folder in the state folder that has the exported trace while a comparison runs."""
+KEPT_S = DAY_S
+LONGEST_S = 7_200.0
+"""After which a comparison is ended."""
+STEPS = ("export", "replay", "recommend")
+
+
+@dataclass(slots=True)
+class Step:
+    """A command of a comparison."""
+
+    name: str
+    began_s: float | None = None
+    """By the monotonic clock; None: it waits."""
+    ended_s: float | None = None
+    done: float | None = None
+    """The part that is done; None: unknown."""
+
+
+@dataclass(slots=True)
+class Run:
+    """A comparison that runs or has ended."""
+
+    days: float
+    largest_stale_rate: float
+    began_s: float
+    """Policy time."""
+    steps: tuple[Step, ...] = field(default_factory=lambda: tuple(map(Step, STEPS)))
+    result: ComparisonResult | None = None
+    failure: str = ""
+    """Why it has no result, for the user."""
+    ended_s: float | None = None
+    """Policy time."""
+
+
+class PolicyComparison:
+    """Runs comparisons. Must be closed."""
+
+    def __init__(self, state: Path, now: Callable[[], float], monotonic: Callable[[], float]) -> None:
+        """`now` returns policy time. `state`: the state folder."""
+        self._folder = state / FOLDER
+        self._now = now
+        self._monotonic = monotonic
+        self._run: Run | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def last(self) -> Run | None:
+        """The one that runs, or the last one if it ended less than `KEPT_S` ago."""
+        run = self._run
+        if run is not None and run.ended_s is not None and self._now() > run.ended_s + KEPT_S:
+            self._run = run = None
+        return run
+
+    @property
+    def is_running(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    def start(self, config: Config, config_file: Path | None, days: float, largest_stale_rate: float) -> None:
+        """Begin, unless one runs already. Raises ValueError for what cannot be compared."""
+        if not 0.0 < largest_stale_rate < 1.0:
+            raise ValueError("the share of stale hits must be between 0 and 100 %")
+        if not 0.0 < days <= 3660.0:
+            raise ValueError("the number of days must be positive")
+        if not config.settings.traffic_log:
+            raise ValueError("no requests are logged: set traffic_log = true in [proxy]")
+        if self.is_running:
+            return
+        self._run = run = Run(days, largest_stale_rate, self._now())
+        self._task = asyncio.create_task(self._compare(run, config, config_file))
+
+    async def cancel(self) -> None:
+        """End the one that runs."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    close = cancel
+
+    def elapsed_s(self, step: Step) -> float | None:
+        """For how long a step has run; None: it has not begun."""
+        if step.began_s is None:
+            return None
+        return (self._monotonic() if step.ended_s is None else step.ended_s) - step.began_s
+
+    async def _compare(self, run: Run, config: Config, config_file: Path | None) -> None:
+        try:
+            async with asyncio.timeout(LONGEST_S):
+                run.result = await self._result(run, config, config_file)
+        except CommandFailedError as error:
+            run.failure = str(error)
+        except TimeoutError:
+            run.failure = f"it was ended, as it took longer than {LONGEST_S / 60:g} minutes"
+        except (OSError, KeyError, TypeError, ValueError, IndexError) as error:
+            run.failure = f"the result cannot be used: {type(error).__name__}: {error}"
+        except asyncio.CancelledError:
+            run.failure = "it was cancelled"
+            raise
+        finally:
+            run.ended_s = self._now()
+            await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+
+    async def _result(self, run: Run, config: Config, config_file: Path | None) -> ComparisonResult:
+        # What an earlier process has left, if it was killed.
+        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+        store = await asyncio.to_thread(_store_options, config, config_file)
+        of_export, of_replay, of_recommend = run.steps
+        exported = (await self._step(of_export, ["export", "--out", str(self._folder), "--json", *store]))[0]
+        if not exported["requests"]:
+            raise CommandFailedError("no request was logged yet")
+        trace = _trace_options(exported["replay"], run.began_s - run.days * DAY_S)
+        specs = compared_specs(config.rules.default.policy)
+        policies = [part for spec in specs for part in ("--policy", spec)]
+        present, as_json = specs[-1], ("--json", "--jobs", "1")
+        replayed = await self._step(of_replay, ["replay", *trace, *policies, *as_json])
+        asked = ("--stale-rate", str(run.largest_stale_rate), "--present", present)
+        recommended = await self._step(of_recommend, ["recommend", *trace, *asked, *as_json])
+        return result_of(exported, replayed, recommended, run.largest_stale_rate, present)
+
+    async def _step(self, step: Step, arguments: Sequence[str]) -> list[Row]:
+        def progressed(done: float) -> None:
+            step.done = done
+
+        step.began_s = self._monotonic()
+        rows = await run_command(arguments, progressed)
+        step.ended_s = self._monotonic()
+        return rows
+
+
+def _store_options(config: Config, config_file: Path | None) -> list[str]:
+    """Return the options with which a command finds the store of this proxy.
+
+    The store's URL, which may have a password, is given only if the file has another: then it is already an option of
+    the proxy.
+    """
+    settings = config.settings
+    options = ["--state", str(settings.state)]
+    of_file = None
+    if config_file is not None:
+        options += ["--config", str(config_file)]
+        with suppress(ConfigError):
+            of_file = load_config(config_file).settings.store
+    return options if settings.store == (of_file or "embedded") else [*options, "--store", settings.store]
+
+
+def _trace_options(replay: str, since_s: float) -> list[str]:
+    """Return the options of the command that replays an export, for the requests from a moment on.
+
+    >>> _trace_options("bestbefore replay --requests 'r 1.csv' --test-start 5 --cache shared --policy ttl", 7.0)
+    ['--requests', 'r 1.csv', '--test-start', '7.000', '--cache', 'shared']
+    """
+
+    def given() -> Iterator[str]:
+        words = iter(shlex.split(replay)[2:])
+        for option, value in zip(words, words, strict=True):
+            if option == "--test-start":
+                yield from (option, value if float(value) >= since_s else f"{since_s:.3f}")
+            elif option != "--policy":
+                yield from (option, value)
+
+    return list(given())

@@ -1,0 +1,42 @@
+"""Policies side by side on the proxy's own traffic of the last days, as the last comparison has found them."""
+
+from bestbefore.addon.dashboard.comparison.comparison import Run
+from bestbefore.addon.dashboard.pages.page import Asked, PageView
+from bestbefore.policies.validation.machinery.spec import params, spec_text
+
+DAYS = (1, 3, 7, 14, 30)
+RULES = 100
+"""The most domains with a recommended rule that are listed."""
+
+
+async def read(asked: Asked) -> PageView:
+    """Return the comparison that runs, or the last one, and a form for another."""
+    config, comparison = asked.source.config, asked.comparison
+    run = comparison.last
+    policy = config.rules.default.policy
+    return PageView(
+        "policies.html",
+        "Policies",
+        {
+            "run": run,
+            "running": comparison.is_running,
+            "steps": [] if run is None else [(one, comparison.elapsed_s(one)) for one in run.steps],
+            "logs": config.settings.traffic_log,
+            "days": DAYS,
+            "present": spec_text(policy.name, params(policy)),
+            "rules": len(config.rules.domains),
+            "choices": _choices(asked, run),
+        },
+        is_live=comparison.is_running,
+    )
+
+
+def _choices(asked: Asked, run: Run | None) -> list[tuple[object, str]]:
+    """Return each choice with the policy that is configured for its domain."""
+    if run is None or run.result is None:
+        return []
+    rules = asked.source.config.rules
+    return [
+        (one, rules.rule_for(one.domain, "/").policy.name if one.domain[0] != "[" else rules.default.policy.name)
+        for one in run.result.choices[: RULES + 1]
+    ]
