@@ -21,7 +21,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from proxy import SQUID, await_port, processor_s
+from proxy_kinds import SQUID, await_port, processor_s
 from results_page import write_page
 
 FOLDER = Path(__file__).parent

@@ -1,0 +1,118 @@
+"""Clients that load a proxy with requests for what it has stored: `wrk`, and one within an intercepted tunnel."""
+
+import re
+import socket
+import ssl
+import struct
+import subprocess
+import time
+from functools import partial
+from pathlib import Path
+
+from hpack import Encoder
+
+SIZE = 10 * 1024
+PATH = f"/{SIZE // 1024}/page"
+"""What is asked for within a tunnel."""
+WINDOW = 1 << 30
+WIDEN = struct.pack("!I", WINDOW)
+
+
+def wrk(
+    port: int, url: str, *, connections: int, seconds: float, folder: Path, urls: int = 1
+) -> tuple[float, float, float]:
+    """Requests a second, and the milliseconds that half of them and 99 of 100 took at most."""
+    script = folder / "ask.lua"
+    host = url.split("/", 3)[2]
+    script.write_text(f'n = 0\nwrk.path = "{url}"\nwrk.headers["Host"] = "{host}"\n' + (
+        f'request = function() n = n + 1; return wrk.format(nil, "{url}" .. n % {urls}) end\n' if urls > 1 else ""
+    ))
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:.0f}s", "--latency", "-s", script,
+               f"http://127.0.0.1:{port}"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=seconds + 30).stdout
+    if "Non-2xx" in said or "Socket errors" in said:
+        raise RuntimeError(said)
+    per_s = float(re.search(r"Requests/sec:\s+([\d.]+)", said)[1])
+    times = [float(t) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[unit]
+             for t, unit in re.findall(r"(?:50|99)%\s+([\d.]+)(us|ms|s)", said)]
+    return per_s, times[0], times[1]
+
+
+def tunnelled(port: int, host: str, *, seconds: float, http2: bool) -> tuple[float, float, float]:
+    """The same for one client that asks for one URL again and again within one intercepted tunnel."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_alpn_protocols(["h2" if http2 else "http/1.1"])
+    plain = socket.create_connection(("127.0.0.1", port))
+    plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    plain.sendall(f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    opened = b""
+    while b"\r\n\r\n" not in opened:
+        opened += plain.recv(4096)
+    with context.wrap_socket(plain, server_hostname="localhost") as tls:
+        ask = Http2Client(host, tls).ask if http2 else partial(ask_http1, host, tls)
+        took, until = [], time.perf_counter() + seconds
+        while (began := time.perf_counter()) < until:
+            ask()
+            took.append(time.perf_counter() - began)
+    took.sort()
+    return len(took) / seconds, 1e3 * took[len(took) // 2], 1e3 * took[len(took) * 99 // 100]
+
+
+def ask_http1(host: str, tls: ssl.SSLSocket) -> None:
+    """One request over HTTP/1.1."""
+    tls.sendall(f"GET {PATH} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    got = b""
+    while (end := got.find(b"\r\n\r\n")) < 0 or len(got) < end + 4 + SIZE:
+        if not (part := tls.recv(65536)):
+            raise RuntimeError(f"the proxy answered {got[:200]!r}")
+        got += part
+    if b" 200 " not in got[:16]:
+        raise RuntimeError(f"the proxy answered {got[:200]!r}")
+
+
+class Http2Client:
+    """One request after the other over HTTP/2, in frames made before, so that the client takes little time."""
+
+    def __init__(self, host: str, tls: ssl.SSLSocket) -> None:
+        self._tls = tls
+        self._stream, self._got, self._taken = -1, b"", 0
+        encoder = Encoder()
+        fields = [(":method", "GET"), (":scheme", "https"), (":authority", host), (":path", PATH)]
+        self._blocks = [encoder.encode(fields), encoder.encode(fields)]
+        settings = struct.pack("!HI", 4, WINDOW)  # SETTINGS_INITIAL_WINDOW_SIZE
+        tls.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, settings) + frame(8, 0, 0, WIDEN))
+
+    def ask(self) -> None:
+        """One request."""
+        self._stream += 2
+        self._tls.sendall(frame(1, 5, self._stream, self._blocks[self._stream > 1]))
+        size, is_over = 0, False
+        while not is_over:
+            kind, flags, content = self._read_frame()
+            if kind == 4 and not flags:
+                self._tls.sendall(frame(4, 1, 0, b""))
+            elif kind in (3, 7):
+                raise RuntimeError(f"the proxy ended it: {content!r}")
+            size += len(content) if kind == 0 else 0
+            is_over = kind in (0, 1) and bool(flags & 1)
+        if size != SIZE:
+            raise RuntimeError(f"the proxy answered {size} bytes")
+        self._taken += size
+        if self._taken > WINDOW // 2:
+            self._tls.sendall(frame(8, 0, 0, struct.pack("!I", self._taken)))
+            self._taken = 0
+
+    def _read_frame(self) -> tuple[int, int, bytes]:
+        while len(self._got) < 9 or len(self._got) < 9 + int.from_bytes(self._got[:3]):
+            if not (part := self._tls.recv(65536)):
+                raise RuntimeError("the proxy closed the connection")
+            self._got += part
+        end = 9 + int.from_bytes(self._got[:3])
+        kind, flags, content, self._got = self._got[3], self._got[4], self._got[9:end], self._got[end:]
+        return kind, flags, content
+
+
+def frame(kind: int, flags: int, stream: int, content: bytes) -> bytes:
+    """A frame of HTTP/2."""
+    return struct.pack("!I", len(content))[1:] + bytes((kind, flags)) + struct.pack("!I", stream) + content
