@@ -344,8 +344,8 @@ def _compare_feed(record: Record, before: VariantState | None, observation: Obse
         return _Finding(None, shown=read_first(observation.listing, observation.t_s))
     if observation.listing is not None and feed is not None:
         shown = read_next(feed, observation.listing, observation.t_s, {u.by_s for u in record.updates if u.exact})
-        announced_s, postings = observation.announced_s, shown.postings
-        if len(postings) == 1 and announced_s is not None and postings[0][0] < announced_s <= postings[0][1]:
+        announced_s = observation.announced_within(*shown.postings[0]) if len(shown.postings) == 1 else None
+        if announced_s is not None:
             shown = shown._replace(postings=((announced_s, announced_s),))
         return _Finding(bool(shown.postings), shown=shown)
     changed, update = compared(before, observation)

@@ -83,6 +83,14 @@ class Observation:
     clock_ahead_s: float | None = None
     """By how much the origin's clock was ahead, by its Date; None if that is unknown."""
 
+    def announced_within(self, after_s: float, by_s: float) -> float | None:
+        """Return the time that a signal has announced if it lies in (after_s, by_s]; None if none does.
+
+        As Date counts whole seconds, a contact that follows a signal may seem up to a second earlier than that.
+        """
+        at_s = self.announced_s
+        return min(at_s, by_s) if at_s is not None and after_s < at_s <= by_s + 1.0 else None
+
 
 class SiteContact(NamedTuple):
     """What a contact has shown to the siblings of its object (`policies.validation.siblings`)."""
@@ -143,7 +151,7 @@ def _dated(before: VariantState, observation: Observation, modified_s: float | N
         dated_s = modified_s - max(clock_difference_s(observation.clock_ahead_s), 0.0)
         if before.t_s - 1.0 < dated_s <= observation.t_s:
             return Update(dated_s, dated_s)
-    announced_s = observation.announced_s
-    if modified_s is None and announced_s is not None and before.t_s < announced_s <= observation.t_s:
+    announced_s = observation.announced_within(before.t_s, observation.t_s)
+    if modified_s is None and announced_s is not None:
         return Update(announced_s, announced_s)
     return Update(before.t_s, observation.t_s)

@@ -153,7 +153,7 @@ class WebSubSubscriber(Companion):
         at_s = now_s if proof is PushProof.SIGNED else None
         self._queued.append(partial(Subscriptions.note_push, path=path, at_s=now_s, is_signed=at_s is not None))
         self._own_pushes[one.url] = now_s
-        await self._service.signals.announced(one.url, at_s, WEBSUB)
+        await self._service.signals.announced(one.url, at_s, WEBSUB, one.pushed_s)
 
     # What is asked of hubs
 

@@ -1,6 +1,7 @@
 """Signals that no contact has judged yet, and changes that a later signal may still announce."""
 
 import math
+from typing import NamedTuple
 
 from cachetools import LRUCache
 
@@ -12,6 +13,28 @@ CHANGES_KEPT = 16_384
 """How many changes wait for the next reading of the sitemap that should announce them."""
 
 
+class SignalVerdict(NamedTuple):
+    """What a contact has shown of a signal."""
+
+    source: SignalSource
+    is_right: bool | None
+    """None: nothing."""
+
+
+class _Pending(NamedTuple):
+    """A signal that no contact has judged."""
+
+    source: SignalSource
+    at_s: float | None
+    """When the object changed, if that is known."""
+    since_s: float
+    """When the signal came."""
+    may_be_known: bool
+    """Whether it may announce a change that a contact had found before it came."""
+    is_overtaken: bool = False
+    """Whether a contact that had begun before it has ended since."""
+
+
 class SignalBook:
     """The evidence of all sources, and what is still to be judged. Bounded in each part."""
 
@@ -19,8 +42,8 @@ class SignalBook:
         self.evidence: LRUCache[SignalSource, SignalEvidence] = LRUCache(SOURCES_KEPT)
         self.unwritten: dict[SignalSource, SignalEvidence] = {}
         """What was added since the last `take_unwritten`."""
-        self._pending: LRUCache[str, tuple[SignalSource, float | None]] = LRUCache(PENDING_KEPT)
-        """By URL: where it comes from, and the time of the update if it is known."""
+        self._pending: LRUCache[str, _Pending] = LRUCache(PENDING_KEPT)
+        """By URL."""
         self._changes: LRUCache[str, tuple[str, float]] = LRUCache(CHANGES_KEPT)
         """By URL: the sitemap that should announce a change, and since when that lies."""
 
@@ -28,29 +51,53 @@ class SignalBook:
         """Return the evidence of a source."""
         return self.evidence.get(source) or SignalEvidence()
 
-    def signalled(self, url: str, source: SignalSource, at_s: float | None) -> None:
-        """Record a signal, which the next contact of its object judges; `at_s`: when the object changed, if known."""
-        self._pending[url] = source, at_s
+    def signalled(
+        self, url: str, source: SignalSource, at_s: float | None, now_s: float, *, may_be_known: bool = False
+    ) -> None:
+        """Record a signal, which a later contact of its object judges.
+
+        `at_s`: when the object changed, if known. `may_be_known`: whether a contact may have found that change already,
+        so that one that finds none does not make it wrong.
+        """
+        self._pending[url] = _Pending(source, at_s, now_s, may_be_known)
         self._changes.pop(url, None)
 
     def announced_s(self, url: str) -> float | None:
         """Return when an object has changed, by a signal that no contact has judged; None if that is not known."""
-        source, at_s = self._pending.get(url, (None, None))
-        return None if source is None or self.of(source).is_dropped else at_s
+        pending = self._pending.get(url)
+        return None if pending is None or self.of(pending.source).is_dropped else pending.at_s
+
+    def pending(self, url: str) -> tuple[SignalSource, float | None] | None:
+        """Return where the signal of an object comes from that no contact has judged, and the time that it names."""
+        found = self._pending.get(url)
+        return None if found is None else (found.source, found.at_s)
+
+    def overtaken(self, url: str) -> bool:
+        """Note that a contact has ended that does not judge the pending signal; whether it is the first one."""
+        found = self._pending.get(url)
+        if found is None or found.is_overtaken:
+            return False
+        self._pending[url] = found._replace(is_overtaken=True)
+        return True
 
     def contacted(
-        self, url: str, *, changed: bool | None, chance: float = 0.0, update_s: float = -math.inf
-    ) -> SignalSource | None:
-        """Judge the pending signal of an object by a contact; return its source, None if there was none.
+        self, url: str, contact_s: float, *, changed: bool | None, chance: float = 0.0, update_s: float = -math.inf
+    ) -> SignalVerdict | None:
+        """Judge the pending signal of an object by a contact; return the verdict, None if there is none.
 
-        `chance`: the probability of a change without any signal. `update_s`: when the last
-        update was found. If that was later than the signal, to the second of Date, another process has judged it.
+        A contact as of `contact_s` that shows no change, or not whether there was one, does not judge a later signal,
+        which waits for the next one. `chance`: the probability of a change without any signal. `update_s`: when the
+        last update was found. If that was later than the signal, to the second of Date, another process has judged it.
         """
-        source, at_s = self._pending.pop(url, (None, None))
-        is_judged = at_s is not None and update_s > at_s - 1.0 and not changed
-        if source is not None and changed is not None and not is_judged:
-            self._add(source, SignalEvidence.judged(changed=changed, chance=chance))
-        return source
+        pending = self._pending.get(url)
+        if pending is None or (not changed and contact_s < pending.since_s):
+            return None
+        del self._pending[url]
+        named_s = pending.since_s if pending.at_s is None else pending.at_s
+        if changed is None or (not changed and (pending.may_be_known or update_s > named_s - 1.0)):
+            return SignalVerdict(pending.source, None)
+        self._add(pending.source, SignalEvidence.judged(changed=changed, chance=chance))
+        return SignalVerdict(pending.source, changed)
 
     def unannounced(self, url: str, listing: str, after_s: float) -> None:
         """Record a change later than `after_s` that its sitemap has not announced yet."""

@@ -32,6 +32,12 @@ UNPUSHED_KEPT = 4096
 """How many changes without a push wait for it to be known."""
 LEAST_COUNTED = 500
 """A shorter sitemap counts as this many pages, so that there are at most a thousand: each change looks for its own."""
+LATE_S = 60.0
+"""How long after a change was found a push of it may come, in real seconds."""
+REPEAT_S = 1.0
+"""How long after a contact a signal that came during it is acted upon again, in real seconds."""
+MOST_REPEATED = 1000
+"""How many such signals wait."""
 WRITE_INTERVAL_S = 60.0
 """How often the evidence is written to the store and read from it, in real seconds."""
 
@@ -57,10 +63,10 @@ class Signals:
     """By the URL of the sitemap."""
     _pushed_since: dict[str, float] = field(init=False, default_factory=dict)
     """Since when the changes of objects are pushed, by URL; as many as there are subscriptions."""
-    _unpushed: dict[str, float] = field(init=False, default_factory=dict)
-    """Changes found without a push, since the last `judge_pushes`: URL, since when it lies."""
-    _unjudged: dict[str, float] = field(init=False, default_factory=dict)
-    """Those before, which the next one judges."""
+    _unpushed: dict[str, tuple[float, float]] = field(init=False, default_factory=dict)
+    """Changes found without a push: URL, since when it lies, and when it was found, in real seconds."""
+    _repeating: set[asyncio.Task[None]] = field(init=False, default_factory=set)
+    """What will act again upon the signals that came during a contact."""
     _gone: set[str] = field(init=False, default_factory=set)
     """Sites that were forgotten since the last write."""
 
@@ -92,41 +98,70 @@ class Signals:
                 at_s = entry.by_s if entry.after_s == entry.by_s else None
                 await self.announced(target.url, at_s, SITEMAP)
 
-    async def announced(self, url: str, at_s: float | None, kind: str) -> None:
-        """Take a signal that an object has changed, at a time if it is known; the next contact judges it."""
-        source = SignalSource(registrable_domain(host_of(url)), kind)
-        evidence = self.book.of(source)
-        self.book.signalled(url, source, at_s)
-        if evidence.is_dropped:
+    async def announced(self, url: str, at_s: float | None, kind: str, previous_s: float = math.inf) -> None:
+        """Take a signal that an object has changed, at a time if it is known; a later contact judges it.
+
+        `previous_s`: when the signal before it came. A change found since then, shortly before this signal, may be
+        what it announces.
+        """
+        source, now_s = SignalSource(registrable_domain(host_of(url)), kind), self.clock.now()
+        record = await self.store.record(url) if previous_s < math.inf else None
+        last = record.updates[-1] if record is not None and record.updates else None
+        may_be_known = (
+            last is not None and last.after_s >= previous_s and self.clock.to_real_s(now_s - last.by_s) <= LATE_S
+        )
+        self.book.signalled(url, source, at_s, now_s, may_be_known=may_be_known)
+        if self.book.of(source).is_dropped:
             self.on_signal(kind, "dropped")
             return
-        now_s = self.clock.now()
+        self.on_signal(kind, "believed")
+        await self._act(url, source, at_s)
+
+    async def _act(self, url: str, source: SignalSource, at_s: float | None) -> None:
+        """Let copies expire, and fetch the object soon."""
+        evidence, now_s = self.book.of(source), self.clock.now()
         for copy in (await self.store.copies(url)).copies:
             believes = evidence.precision >= copy.sibling_chance  # what the policy tolerates of any such news
             if believes and copy.expiry_s is not None and copy.expiry_s > now_s and copy.current_s < (at_s or now_s):
                 self.store.put(replace(copy, expiry_s=now_s, reason=REASON), None)
-        self.on_signal(kind, "believed")
-        self.on_believed(url, at_s, kind)
+        self.on_believed(url, at_s, source.kind)
 
-    def contacted(self, url: str, learnt: RecordChange) -> SignalSource | None:
-        """Judge by a contact; return the source of the signal that it has judged, None if there was none."""
+    async def _repeat(self, url: str) -> None:
+        """Act upon a signal again once the contact during which it came has stored what it fetched."""
+        await asyncio.sleep(REPEAT_S)
+        pending = self.book.pending(url)
+        if pending is not None and not self.book.of(pending[0]).is_dropped:
+            await self._act(url, *pending)
+
+    def contacted(self, url: str, learnt: RecordChange) -> None:
+        """Judge by a contact."""
         if not learnt.applied:
-            return None
-        update_s = learnt.record.updates[-1].by_s if learnt.record.updates else -math.inf
-        source = self.book.contacted(url, changed=learnt.changed, chance=own_chance(learnt), update_s=update_s)
+            return
+        record, changed = learnt.record, learnt.changed
+        last = record.updates[-1] if record.updates else None
+        verdict = self.book.contacted(
+            url, record.last_contact_s + record.clock_behind_s, changed=changed, chance=own_chance(learnt),
+            update_s=-math.inf if last is None else last.by_s,
+        )  # fmt: skip
+        if verdict is not None:
+            if verdict.is_right is not None:
+                self.on_signal(verdict.source.kind, "right" if verdict.is_right else "wrong")
+            return
+        if len(self._repeating) < MOST_REPEATED and self.book.overtaken(url):
+            task = asyncio.create_task(self._repeat(url))
+            self._repeating.add(task)
+            task.add_done_callback(self._repeating.discard)
+        if not (changed and learnt.new_updates_s and last is not None):
+            return
         since_s = self._pushed_since.get(url)
-        if source is None and since_s is not None and learnt.changed and learnt.new_updates_s:
-            if learnt.record.updates[-1].after_s >= since_s and len(self._unpushed) < UNPUSHED_KEPT:
-                self._unpushed[url] = learnt.record.updates[-1].after_s
-            return None
-        if source is not None and learnt.changed is not None:
-            self.on_signal(source.kind, "right" if learnt.changed else "wrong")
-        if source is None and learnt.changed and learnt.new_updates_s and self._listed:
+        if since_s is not None:
+            if last.after_s >= since_s and len(self._unpushed) < UNPUSHED_KEPT:
+                self._unpushed[url] = last.after_s, self.clock.monotonic()
+        elif self._listed:
             host = host_of(url)
             listing = next((u for u, pages in self._listed.items() if host_of(u) == host and pages.by(url)), None)
             if listing is not None:
-                self.book.unannounced(url, listing, learnt.record.updates[-1].after_s)
-        return source
+                self.book.unannounced(url, listing, last.after_s)
 
     def pushed_since(self, url: str, since_s: float | None) -> None:
         """Record since when the changes of an object are pushed; None: they are not."""
@@ -139,22 +174,24 @@ class Signals:
         """Take a push that another process has received, and for which it has let the copies in the store expire."""
         source, at_s = SignalSource(registrable_domain(host_of(url)), WEBSUB), pushed_s if is_signed else None
         self.store.leave_memory(url, pushed_s)
-        if url in self._unpushed or url in self._unjudged:
+        if url in self._unpushed:
             return  # it announces what a contact here has found already
-        self.book.signalled(url, source, at_s)
+        self.book.signalled(url, source, at_s, self.clock.now())
         if not self.book.of(source).is_dropped:
             self.on_believed(url, at_s, ELSEWHERE)
 
     def judge_pushes(self, last_push_s: Mapping[str, float]) -> None:
-        """Judge changes that were found before a push: it may have come to another process. To be called each second.
+        """Judge changes that were found before a push: it may be late, or have come to another process.
 
-        `last_push_s`: when the last push of each object came to any process.
+        To be called each second. `last_push_s`: when the last push of each object came to any process.
         """
-        judged, self._unpushed, self._unjudged = self._unjudged, {}, self._unpushed
-        for url, after_s in judged.items():
+        until_s = self.clock.monotonic() - LATE_S
+        for url, (after_s, found_s) in list(self._unpushed.items()):
             announced = last_push_s.get(url, 0.0) > after_s
-            self.book.recalled(SignalSource(registrable_domain(host_of(url)), WEBSUB), announced=announced)
-            self.on_signal(WEBSUB, "late" if announced else "missed")
+            if announced or found_s <= until_s:
+                del self._unpushed[url]
+                self.book.recalled(SignalSource(registrable_domain(host_of(url)), WEBSUB), announced=announced)
+                self.on_signal(WEBSUB, "late" if announced else "missed")
 
     def is_pushed(self, url: str) -> bool:
         """Whether the changes of an object are pushed to this process."""

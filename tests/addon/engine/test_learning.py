@@ -501,7 +501,9 @@ def test_a_change_without_a_time_of_its_own_is_at_that_of_the_signal_that_announ
     record, learnt = learn(contact(100.0, "a"), contact(200.0, "b", announced_s=150.0))
     assert record.updates == (Update(150.0, 150.0),)
     assert learnt.changed
-    for announced_s, modified_s in ((100.0, None), (201.0, None), (150.0, 120.0)):
+    record, _ = learn(contact(100.0, "a"), contact(200.0, "b", announced_s=200.9))
+    assert record.updates[-1] == Update(200.0, 200.0), "Date counts whole seconds"
+    for announced_s, modified_s in ((100.0, None), (201.1, None), (150.0, 120.0)):
         record, _ = learn(contact(100.0, "a"), contact(200.0, "b", announced_s=announced_s, modified_s=modified_s))
         expected = Update(100.0, 200.0) if modified_s is None else Update(modified_s, modified_s)
         assert record.updates == (expected,)

@@ -1,5 +1,6 @@
 """What follows from a signal, on a store in memory."""
 
+import asyncio
 from dataclasses import replace
 
 from bestbefore.addon.clock import RealClock
@@ -7,7 +8,8 @@ from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.signals.evidence import SignalEvidence, SignalSource
 from bestbefore.addon.engine.signals.listed import ListedPages
 from bestbefore.addon.feeds.sitemap import ListedPage, Sitemap
-from bestbefore.addon.proxy.signals.signals import REASON, SITEMAP, Signals
+from bestbefore.addon.proxy.signals import signals
+from bestbefore.addon.proxy.signals.signals import REASON, SITEMAP, WEBSUB, Signals
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.store.backend.interface import Tombstone
@@ -34,6 +36,9 @@ class Known:
 
     async def read(self, *entries):
         await self.signals.listed(MAP, Sitemap(entries), ListedPages.of(entries), self.now_s)
+
+    async def push(self, previous_s=0.0):
+        await self.signals.announced(PAGE, self.now_s, WEBSUB, previous_s)
 
     async def expiry(self):
         (copy,) = (await self.store.copies(PAGE)).copies
@@ -83,7 +88,7 @@ async def test_signals_that_lie_are_counted_and_not_believed() -> None:
     one.signals.book.load({SOURCE: SignalEvidence(wrong=30.0)})
     await one.read(ListedPage(PAGE, one.now_s - 30, one.now_s - 30))
     assert (one.believed, (await one.expiry())[1]) == ([], "indttl")
-    await one.contact("1", one.now_s)
+    await one.contact("1", one.now_s + 1)
     assert one.counted == [(SITEMAP, "dropped"), (SITEMAP, "wrong")]
 
 
@@ -96,6 +101,45 @@ async def test_a_change_that_the_next_reading_does_not_announce_is_missed() -> N
     await one.contact("3", one.now_s - 10)
     await one.read(ListedPage(PAGE, one.now_s - 15, one.now_s - 15))
     assert one.signals.evidence(PAGE, SITEMAP) == SignalEvidence(right=1.0, missed=1.0, expected=1.0)
+
+
+async def test_a_contact_that_began_before_a_push_neither_judges_nor_hides_it(monkeypatch) -> None:
+    one = await known()
+    monkeypatch.setattr(signals, "REPEAT_S", 0.01)
+    await one.push()
+    (copy,) = (await one.store.copies(PAGE)).copies
+    await one.contact("1", one.now_s - 1)
+    one.store.put(replace(copy, expiry_s=one.now_s + 3600, reason="indttl", current_s=one.now_s - 1), None)
+    await asyncio.sleep(0.1)
+    assert (len(one.believed), (await one.expiry())[1]) == (2, REASON)
+    await one.contact("1", one.now_s - 0.5)
+    await one.contact("2", one.now_s + 5)
+    assert one.counted == [(WEBSUB, "believed"), (WEBSUB, "right")]
+
+
+async def test_a_push_that_comes_after_its_change_was_found_is_late_and_not_wrong() -> None:
+    one = await known()
+    one.signals.pushed_since(PAGE, one.now_s - 3600)
+    await one.contact("2", one.now_s - 10)
+    one.signals.judge_pushes({PAGE: one.now_s - 100})
+    await one.push(previous_s=one.now_s - 100)
+    one.signals.judge_pushes({PAGE: one.now_s})
+    await one.contact("2", one.now_s + 5)
+    assert one.counted == [(WEBSUB, "believed"), (WEBSUB, "late")]
+    await one.push(previous_s=one.now_s)
+    await one.contact("2", one.now_s + 10)
+    assert one.counted[2:] == [(WEBSUB, "believed"), (WEBSUB, "wrong")], "the next one announces no change"
+
+
+async def test_a_change_without_a_push_is_missed_a_minute_later(monkeypatch) -> None:
+    one = await known()
+    one.signals.pushed_since(PAGE, one.now_s - 3600)
+    await one.contact("2", one.now_s - 10)
+    one.signals.judge_pushes({})
+    assert one.counted == []
+    monkeypatch.setattr(signals, "LATE_S", 0.0)
+    one.signals.judge_pushes({})
+    assert one.counted == [(WEBSUB, "missed")]
 
 
 async def test_evidence_is_shared_by_the_store_until_it_is_forgotten() -> None:
