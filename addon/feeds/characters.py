@@ -9,6 +9,16 @@ _DECLARED = re.compile(rb"""^\s*<\?xml[^>]{0,100}?encoding\s*=\s*["']([A-Za-z0-9
 _KNOWN = ("iso-8859-", "windows-", "cp12", "koi8-", "gb", "big5", "euc-", "shift_jis", "shift-jis", "iso-2022-", "mac")
 """Encodings used by feeds. Some others that Python supports take very long to decode."""
 
+_BEGINS = re.compile(rb"\s*(?:[<{]|\Z)|" + b"|".join(map(re.escape, _MARKS)))
+
+
+def may_begin_markup(start: bytes) -> bool:
+    """Whether text with this start may begin with a tag, or a JSON object, in the result of `as_utf8`.
+
+    It decodes nothing, since most content that passes through a proxy begins otherwise.
+    """
+    return _BEGINS.match(start) is not None
+
 
 def as_utf8(body: bytes) -> bytes:
     """Convert text to UTF-8, without byte order mark and leading space; replace undecodable bytes.

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from bestbefore.addon.feeds import json_feed, xml_feed
-from bestbefore.addon.feeds.characters import as_utf8
+from bestbefore.addon.feeds.characters import as_utf8, may_begin_markup
 from bestbefore.addon.feeds.document import Document
 
 DOCUMENT_BYTES = 8 << 20
@@ -37,6 +37,8 @@ _NAME = re.compile(rb"<(?:[A-Za-z_][\w.-]*:)?([A-Za-z_][\w.-]*)[\s/>]")
 
 def looks_like_feed(start: bytes) -> bool | None:
     """Whether a document with this start may be a feed; None: more of it is needed, up to `START_BYTES`."""
+    if not may_begin_markup(start):
+        return False
     text = as_utf8(start[:START_BYTES])
     if text[:1] == b"{":
         return b"jsonfeed.org/version" in text.replace(b"\\/", b"/")

@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 from xml.parsers import expat
 
-from bestbefore.addon.feeds.characters import as_utf8
+from bestbefore.addon.feeds.characters import as_utf8, may_begin_markup
 from bestbefore.addon.feeds.times import parse_time
 
 MAX_BYTES = 50 << 20
@@ -50,7 +50,7 @@ class _IsNoSitemapError(Exception):
 
 def looks_like_sitemap(start: bytes) -> bool:
     """Whether a document with this start may be a sitemap or an index of sitemaps."""
-    return _ROOT.search(as_utf8(start)[:4096]) is not None
+    return may_begin_markup(start) and _ROOT.search(as_utf8(start)[:4096]) is not None
 
 
 def read_sitemap(body: bytes) -> Sitemap | None:

@@ -12,6 +12,8 @@ import numpy as np
 from bestbefore.policies.models.hazard.memory import UpdateMemory, memory_since, updated_at
 from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray, IntArray
 
+_NO_BINS: IntArray = np.empty(0, np.intp)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
@@ -39,14 +41,17 @@ class History:
     """The memory at t_0 and after each update, as far as it has been asked for."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_bins", (self.times_s % DAY_S // HOUR_S).astype(np.intp))
+        bins = (self.times_s % DAY_S // HOUR_S).astype(np.intp) if self.times_s.size else _NO_BINS
+        object.__setattr__(self, "_bins", bins)
 
     @classmethod
     def of(cls, times_s: Iterable[float], since_s: float, last_modified_s: float | None = None,
            folded: Iterable[tuple[int, int]] = (), memory: UpdateMemory | None = None) -> Self:
         """Make a history from updates in any order, with or without repetitions; those before `since_s` are dropped."""
         given = times_s if isinstance(times_s, np.ndarray) else list(times_s)
-        times = np.unique(np.asarray(given, dtype=np.float64))
+        times = np.asarray(given, dtype=np.float64)
+        if times.size > 1:  # numpy takes as long for none as for a hundred
+            times = np.unique(times)
         return cls(times[times >= since_s], float(since_s), last_modified_s, tuple(sorted(folded)), memory)
 
     def last_update_s(self, t: float) -> float | None:

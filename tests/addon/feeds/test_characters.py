@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.addon.feeds.characters import as_utf8
+from bestbefore.addon.feeds.characters import as_utf8, may_begin_markup
 
 TEXT = "<rss>é€</rss>"
 
@@ -34,3 +34,12 @@ def test_a_byte_order_mark_says_more_than_a_declaration() -> None:
 @given(st.one_of(st.binary(), st.binary().map(lambda more: b'<?xml version="1.0" encoding="euc-jp"?>' + more)))
 def test_any_bytes_become_text(body: bytes) -> None:
     as_utf8(body).decode("utf-8")
+
+
+_PIECES = st.sampled_from([b"<", b"{", b" ", b"\n", b"\x0c", b"x", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x1b(B", b"\0"])
+
+
+@settings(max_examples=200, derandomize=True)
+@given(st.lists(_PIECES | st.binary(max_size=2)).map(b"".join))
+def test_text_that_begins_otherwise_than_markup_is_seen_without_decoding_it(body: bytes) -> None:
+    assert may_begin_markup(body) or as_utf8(body)[:1] not in (b"", b"<", b"{")
