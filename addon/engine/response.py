@@ -280,10 +280,11 @@ def completed(relay: Relay, body: BodyRef, *, complete: bool) -> Copy | None:
     draft = as_received(relay.draft, body.size) if relay.draft.head.status == 206 else relay.draft
     if draft is None:
         return None
-    fields = draft.head.fields
-    if draft.head.status != 204:
-        fields = fields.without({"content-length"}).added(("Content-Length", str(body.size)))
-    return replace(draft, body=body, head=replace(draft.head, fields=fields))
+    fields, length = draft.head.fields, str(body.size)
+    if draft.head.status == 204 or fields.values("content-length") == (length,):
+        return draft.changed(body=body)
+    fields = fields.without({"content-length"}).added(("Content-Length", length))
+    return draft.changed(body=body, head=replace(draft.head, fields=fields))
 
 
 def is_permanent(head: Head) -> bool:

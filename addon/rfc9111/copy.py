@@ -1,8 +1,9 @@
 """A copy: a stored response, with the results of its storing or last validation."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Self
 
 from bestbefore.addon.rfc9111.caching.age import date_value_s
@@ -112,6 +113,21 @@ class Copy:
         for name, value in derived.items():
             object.__setattr__(self, name, value)
 
+    def changed(self, **changes: Any) -> Self:
+        """Return the copy with other attributes, as `dataclasses.replace` does, several times as fast.
+
+        A response becomes a copy in five steps, of which only the first and the one that adds its length change what is
+        parsed. Raises AttributeError for what is no attribute.
+        """
+        changed = object.__new__(type(self))
+        for put, value in zip(_SETTERS, _values(self), strict=True):
+            put(changed, value)
+        for name, value in changes.items():
+            object.__setattr__(changed, name, value)
+        if not _PARSED.isdisjoint(changes):
+            changed.__post_init__()
+        return changed
+
     @property
     def has_validator(self) -> bool:
         """Whether the copy can be validated."""
@@ -134,14 +150,19 @@ class Copy:
         self, expiry_s: float | None, reason: str, rule: str, sibling_chance: float = 1.0
     ) -> Self:
         """Return the copy with a verdict of the policy."""
-        return replace(
-            self, expiry_s=expiry_s, reason=reason, rule=rule, sibling_chance=sibling_chance, control=None,
-            control_group="",
+        return self.changed(
+            expiry_s=expiry_s, reason=reason, rule=rule, sibling_chance=sibling_chance, control=None, control_group=""
         )
 
     def controlled(self, control: CopyControl, group: str) -> Self:
         """Return the copy with what the control of a stale rate needs of it."""
-        return replace(self, control=control, control_group=group)
+        return self.changed(control=control, control_group=group)
+
+
+_PARSED = frozenset(("head", "targeted", "response_time_s", "own_etag", "url"))
+"""The attributes from which others are parsed."""
+_SETTERS = tuple(getattr(Copy, name).__set__ for name in Copy.__slots__)
+_values = attrgetter(*Copy.__slots__)
 
 
 @lru_cache(64)

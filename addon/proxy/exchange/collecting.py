@@ -191,7 +191,7 @@ class AnswerCollector:
             if relay.delivery is not None:
                 requested_s = ended = None
             evaluated = await self.evaluator.evaluated(
-                replace(copy, because=contact.ask.because), record, rule, requested_s, ended
+                copy.changed(because=contact.ask.because), record, rule, requested_s, ended
             )
         if learnt is not None and relay.delivery is not None:
             evaluated = self._as_learnt(contact, relay, learnt, evaluated)

@@ -165,7 +165,7 @@ class Contacts:
         domain = registrable_domain(target.host)
         if is_of_new_object(contact.ask, relay) and not self.new_objects.admits(domain, self.clock.now()):
             return not_admitted(relay)
-        return replace(relay, draft=replace(draft, local=fetched.local, range=fetched.range))
+        return replace(relay, draft=draft.changed(local=fetched.local, range=fetched.range))
 
     async def _learning(self, relay: Relay, draft: Copy, contact: Contact) -> Relay:
         """Return the decision on a response without validator, with what its object's history says of storing it."""
@@ -212,7 +212,7 @@ class Contacts:
         learnt = await self.collector.learn(observed(ask.request, copy, None, rule, decision.reported), context, copy)
         is_kept = decision.keep is Keep.RENEWED
         if is_kept:
-            copy = replace(copy, because=ask.because)
+            copy = copy.changed(because=ask.because)
             copy = await self.evaluator.evaluated(
                 copy, learnt.record, rule, context.requested_s, ended_by(contact, "")
             )

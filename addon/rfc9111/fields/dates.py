@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, date, datetime
+from functools import lru_cache
 
 from bestbefore.addon.rfc9111.message import Fields
 
@@ -24,6 +25,7 @@ _FORMS = (
     re.compile(f"{_DAY} {_MONTH} (?P<day>[0-9]{{2}}| [0-9]) {_TIME} (?P<year>[0-9]{{4}})", _FLAGS),
 )
 
+_FIXDATE_LENGTH = len("Sun, 06 Nov 1994 08:49:37 GMT")
 _DAY_S = 86400
 _YEAR_S = 365.2425 * _DAY_S
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -37,11 +39,20 @@ def parse_http_date(text: str, now_s: float) -> float | None:
     23:59:60 is the second after 23:59:59. The name of the day must be valid, but is not compared with the date, as
     senders get it wrong. `now_s` (finite) determines the century of the two-digit year of the RFC 850 form.
     """
+    if len(text) == _FIXDATE_LENGTH:
+        return _fixdate_s(text)
     for form in _FORMS:
         match = form.fullmatch(text)
         if match is not None:
             return _unix_s(match, now_s)
     return None
+
+
+@lru_cache(1024)
+def _fixdate_s(text: str) -> float | None:
+    """Parse an IMF-fixdate, whose length no date of another form has. Responses of one second have the same."""
+    match = _FORMS[0].fullmatch(text)
+    return None if match is None else _unix_s(match, 0.0)
 
 
 def _unix_s(match: re.Match[str], now_s: float) -> float | None:

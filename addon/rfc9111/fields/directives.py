@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from bestbefore.addon.rfc9111.fields.syntax import DELTA_MAX_S, delta_seconds, is_token, list_members, unquoted
 from bestbefore.addon.rfc9111.message import Fields
@@ -110,6 +111,11 @@ def parse_cache_control(lines: Iterable[str]) -> CacheControl:
     Malformed directives are interpreted in the most restrictive way: a lifetime as 0 (RFC 9111 4.2.1), a permission as
     absent.
     """
+    given = tuple(lines)
+    return _remembered(given) if sum(map(len, given)) <= _REMEMBERED_CHARACTERS else _parsed(given)
+
+
+def _parsed(lines: tuple[str, ...]) -> CacheControl:
     seen = _Seen(lines)
     no_cache, no_cache_names = seen.fields("no-cache")
     private, private_names = seen.fields("private")
@@ -133,6 +139,10 @@ def parse_cache_control(lines: Iterable[str]) -> CacheControl:
         stale_while_revalidate=seen.seconds("stale-while-revalidate", unreadable=None),
         stale_if_error=seen.seconds("stale-if-error", unreadable=None),
     )
+
+
+_REMEMBERED_CHARACTERS = 256
+_remembered = lru_cache(1024)(_parsed)
 
 
 def of_response(fields: Fields) -> CacheControl:

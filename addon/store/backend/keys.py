@@ -76,7 +76,7 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.rfc9111.copy import Copy, Selecting
 from bestbefore.addon.rfc9111.fields.cache_groups import is_group
-from bestbefore.addon.rfc9111.message import Target
+from bestbefore.addon.rfc9111.message import host_and_path
 
 SCHEMA = 3
 """The version of this layout. A store with a newer one is refused, one with an earlier one brought to this
@@ -139,7 +139,7 @@ TROUBLES = "bb1:troubles"
 def host_of(url: str) -> str:
     """Return the host of an object's URL; `-` for a name that is not an http URL."""
     try:
-        return Target.parse(url).host
+        return host_and_path(url)[0]
     except ValueError:
         return "-"
 

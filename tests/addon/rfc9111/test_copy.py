@@ -56,6 +56,19 @@ def test_what_was_received_after_another_is_not_what_is_from_the_future(
     assert other.was_received_after(copy, now_s=RECEIVED_S + 60) is later
 
 
+def test_a_changed_copy_is_a_new_one_parsed_again_where_that_is_needed(stored: MakeCopy) -> None:
+    copy, other = stored("Cache-Control: max-age=60"), stored('ETag: "a"', "Cache-Control: no-cache")
+    changes = {field.name: getattr(other, field.name) for field in fields(Copy) if field.init}
+    for name in changes:
+        given = {name: changes[name], "own_etag": '"own"'} if name in ("head", "reason") else {name: changes[name]}
+        changed, expected = copy.changed(**given), replace(copy, **given)
+        assert [getattr(changed, each.name) for each in fields(Copy)] == [
+            getattr(expected, each.name) for each in fields(Copy)
+        ]
+    with pytest.raises(AttributeError):
+        copy.changed(none_such=1)
+
+
 def test_a_verdict_is_put_on_a_copy_without_changing_anything_else(stored: MakeCopy) -> None:
     copy = stored('ETag: "a"')
     evaluated = copy.with_verdict(RECEIVED_S + 7, "indttl", "rule-1")

@@ -5,6 +5,7 @@ only then make contacts of their own. Varnish calls such an entry "hit-for-miss"
 """
 
 import hashlib
+from functools import lru_cache
 
 from cachetools import LRUCache
 
@@ -95,5 +96,6 @@ def _location(request: Request) -> Location:
     return Location(_digest(url), _digest("path", path, *kept_apart), _digest("directory", directory, *kept_apart))
 
 
+@lru_cache(64)  # for the steps of one request
 def _digest(*parts: object) -> bytes:
     return hashlib.blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=16).digest()
