@@ -317,6 +317,7 @@ def test_a_large_download_waits_for_a_slow_client(shared_proxy: Any, serve: Serv
     assert received > LARGE_BYTES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_large_download_over_http_2_waits_for_the_window(
     shared_proxy: Any, serve: Serve, authority: Any, method: str
@@ -485,6 +486,7 @@ def test_a_response_whose_head_does_not_end_is_an_error(
 # Objects.
 
 
+@pytest.mark.slow
 def test_a_domain_brings_in_only_so_many_new_objects_a_day(start_proxy: Any, start_origin: Any) -> None:
     few = "import sys; from bestbefore.addon.proxy.access import new_objects; new_objects.PER_DAY = 3; " \
         "from bestbefore.addon.cli import main; main(sys.argv[2:])"

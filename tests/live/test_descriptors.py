@@ -41,6 +41,7 @@ def get(client: socket.socket, url: str) -> bytes:
     return client.recv(65536)
 
 
+@pytest.mark.slow
 def test_a_client_beyond_the_bound_is_refused_at_once_and_others_served(start_proxy: Any, start_origin: Any) -> None:
     proxy, origin = start_proxy(under=UNDER), start_origin({"/page": [0.0]})
     with ExitStack() as opened:

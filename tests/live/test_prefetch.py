@@ -133,6 +133,7 @@ def told(*command: str, at_s: float) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_fetches_come_when_the_schedule_that_is_shown_has_them(
     start_proxy: Callable[..., Any], start_origin: Callable[..., Any], config: Path
 ) -> None:

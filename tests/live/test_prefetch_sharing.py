@@ -85,6 +85,7 @@ def where(valkey: Any) -> str:
     return str(valkey.url)
 
 
+@pytest.mark.slow
 async def test_each_candidate_is_fetched_by_the_one_that_holds_its_shard(where: str, workers: list[Worker]) -> None:
     urls = [f"http://site{n}.example/" for n in range(40)]
     workers.append(Worker(where, "one", 0.02))

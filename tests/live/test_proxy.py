@@ -288,6 +288,7 @@ def test_in_front_of_an_origin_it_reports_updates_to_a_proxy_that_trusts_it(
     assert "2033-05-18 03:33:20" in shown.stdout, "the update that it has never seen itself"
 
 
+@pytest.mark.slow
 def test_it_works_under_a_stock_mitmdump(
     start_origin: Start, tmp_path: Path, start_process: Callable[..., subprocess.Popen[str]],
     free_port: Callable[[], int],

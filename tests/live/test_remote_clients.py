@@ -191,6 +191,7 @@ main(sys.argv[4:])
 """
 
 
+@pytest.mark.slow
 def test_a_name_that_has_another_address_a_moment_later_gets_nothing(
     configured: Start, address: str, origin: Everywhere
 ) -> None:
@@ -200,6 +201,7 @@ def test_a_name_that_has_another_address_a_moment_later_gets_nothing(
     assert len(origin.fields) == 1
 
 
+@pytest.mark.slow
 def test_a_silent_tunnel_to_such_a_name_shows_no_greeting(configured: Start, address: str) -> None:
     with socket.create_server(("", 0)) as server:
         port = server.getsockname()[1]

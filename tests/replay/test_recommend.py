@@ -114,6 +114,7 @@ def total(counts: Mapping[str, Counts], domain: str) -> Counts:
     return Counts.total(counted for name, counted in counts.items() if domain_of(name) == domain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", ["cft", "ipr"])
 def test_each_domain_gets_what_it_would_get_alone(data: Path, domain: str) -> None:
     """Replayed candidate by candidate without the other domains, the one with the fewest validations is the same."""
@@ -168,6 +169,7 @@ def test_a_domain_needs_requests_and_changes_that_they_met(
     assert found.is_founded == bool(own)
 
 
+@pytest.mark.slow
 def test_what_comes_of_it_is_the_sum_over_the_rules(data: Path) -> None:
     """Of the default, only what it does to the domains without a rule."""
     parts = excerpt_parts(data, None, Warm.CONTACTS)

@@ -63,6 +63,7 @@ def test_with_a_file_a_table_is_printed_in_its_place(folder: Path) -> None:
     assert result.stderr.splitlines()[-1].endswith("the proxy takes it: bestbefore proxy --config proxy.toml")
 
 
+@pytest.mark.slow
 def test_only_a_file_that_it_wrote_is_replaced(folder: Path) -> None:
     (folder / "mine.toml").write_text("[proxy]\noffline = true\n")
     refused = run(*FEW, "--out", "mine.toml")
@@ -74,6 +75,7 @@ def test_only_a_file_that_it_wrote_is_replaced(folder: Path) -> None:
     assert load_config(folder / "new.toml").rules.default.policy.name == "indhist"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
 def test_a_configuration_that_cannot_be_written_is_printed() -> None:
     """A full disk shows only when all is counted."""
@@ -100,6 +102,7 @@ def test_a_choice_that_rests_on_too_little_is_warned_of() -> None:
     assert "warning: the choice for all domains together is little more than a guess: " in result.stderr
 
 
+@pytest.mark.slow
 def test_the_stale_rate_may_be_a_share_or_in_per_cent() -> None:
     printed = {run("--policy", "ttl", rate=rate).stdout for rate in ("0.02", "2%", "2 %", " .02", "2e-2")}
     assert len(printed) == 1

@@ -49,6 +49,7 @@ def test_counts_do_not_depend_on_how_many_requests_are_taken_at_a_time(
     assert engine.replay_objects(policy) == {name: own for name, own in by_plain.items() if own.requests}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grouping", [Grouping.ALL, Grouping.PREFIX])
 @pytest.mark.parametrize("policy", COMPILED)
 def test_counts_do_not_depend_on_how_many_cores_replay(policy: Policy, grouping: Grouping) -> None:

@@ -21,6 +21,7 @@ def test_it_is_written_once_for_a_bundle(tmp_path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("keytool") is None, reason="no Java here")
 def test_java_reads_its_certificates(tmp_path: Path) -> None:
     path = java_trust_store(BUNDLE, tmp_path)

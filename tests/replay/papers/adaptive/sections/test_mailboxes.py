@@ -17,6 +17,7 @@ def arrivals(mailboxes: int) -> Updates:
     return Updates.of(np.concatenate([*times, []]), np.concatenate([*ids, np.empty(0, np.int32)]), names)
 
 
+@pytest.mark.slow
 def test_each_mailbox_is_refreshed_by_itself() -> None:
     page = Page("adaptive", "made")
     write(Work(None, print), page, arrivals(2))
