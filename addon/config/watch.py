@@ -5,10 +5,13 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from bestbefore.addon.config.load import Config, load_config
+from bestbefore.addon.config.load import Config, load_config, load_text
 from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.settings import HOT_KEYS, Settings
 from bestbefore.addon.rules import Rules
+
+UNNAMED = Path("bestbefore.toml")
+"""How a configuration is called in messages if there is no file of it."""
 
 
 class _FileState(NamedTuple):
@@ -52,6 +55,9 @@ class ConfigSource(Protocol):
 
     def poll(self) -> Reloaded | Refused | None:
         """Return the result of a change, once; None if there is none."""
+
+    def checked(self, toml: str) -> Config:
+        """Return the configuration that would be loaded from the file, if it had this text. Raises ConfigError."""
 
     def switch(self, *, offline: bool) -> None:
         """Set `offline` in place of what the file has, from the next `poll` on until the process ends."""
@@ -110,6 +116,10 @@ class ConfigWatch:
     def switch(self, *, offline: bool) -> None:
         """Set `offline` in place of what the file has, from the next `poll` on until the process ends."""
         self._offline = offline
+
+    def checked(self, toml: str) -> Config:
+        """Return the configuration that would be loaded from the file, if it had this text. Raises ConfigError."""
+        return self._switched(load_text(toml, self.path or UNNAMED, self._options))
 
     def _switched(self, config: Config) -> Config:
         if self._offline is None or config.settings.offline == self._offline:

@@ -5,12 +5,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
+from types import MappingProxyType
 
 from aiohttp import web
 
 from bestbefore.addon.dashboard import static
 from bestbefore.addon.dashboard.access import DashboardAccess, is_here
-from bestbefore.addon.dashboard.actions import DONE, Actor
+from bestbefore.addon.dashboard.actions import DONE, Actor, Form
 from bestbefore.addon.dashboard.comparison.comparison import PolicyComparison
 from bestbefore.addon.dashboard.live import Live
 from bestbefore.addon.dashboard.pages import (
@@ -92,6 +93,7 @@ class Dashboard:
         """Add the routes to an application that checks Host."""
         for entry in PAGES:
             application.router.add_get(entry.path, self._page(entry), allow_head=False)
+        application.router.add_post("/configuration", self._check_configuration)
         application.router.add_post("/act", self._act)
         application.router.add_get("/live", self._changes, allow_head=False)
         for name in STATIC:
@@ -112,11 +114,23 @@ class Dashboard:
 
         return show
 
-    async def _rendered(self, entry: NavigationEntry, request: web.Request, *, whole: bool) -> tuple[int, str]:
+    async def _check_configuration(self, request: web.Request) -> web.Response:
+        self._access.check(request)
+        form = await request.post()
+        self._access.check_action(request, form.get("token"))
+        entry = next(one for one in PAGES if one.path == request.path)
+        status, html = await self._rendered(entry, request, whole=True, form=form)
+        return web.Response(text=html, status=status, content_type="text/html", charset="utf-8")
+
+    async def _rendered(
+        self, entry: NavigationEntry, request: web.Request, *, whole: bool, form: Form = MappingProxyType({})
+    ) -> tuple[int, str]:
         """Return status and HTML of a page, or of the part of it that is live."""
         status, source = 200, self._source
         await source.refresh()
-        asked = Asked(source, self._recent, self._comparison, dict(request.query), source.clock.now())
+        asked = Asked(
+            source, self._recent, self._comparison, dict(request.query), source.clock.now(), is_here(request), form
+        )
         try:
             page = await entry.read(asked)
         except PageMissingError as error:

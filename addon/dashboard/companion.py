@@ -62,6 +62,9 @@ class DashboardCompanion(Companion):
     def switch(self, *, offline: bool) -> None:
         self._service.switch(offline=offline)
 
+    def checked(self, toml: str) -> Config:
+        return self._service.checked(toml)
+
 
 def users_of(settings: Settings) -> Mapping[str, str]:
     """Return the passwords by name with which other machines see the pages. Raises OSError, ValueError."""

@@ -52,3 +52,6 @@ class ProxySource(Protocol):
 
     def switch(self, *, offline: bool) -> None:
         """Let the proxy contact no origin, or do so again: within a second, and until it ends."""
+
+    def checked(self, toml: str) -> Config:
+        """Return the configuration that the proxy would read from its file, if it had this text. Raises ConfigError."""

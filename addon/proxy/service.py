@@ -300,6 +300,10 @@ class Service:
         self._watch.switch(offline=offline)
         self.poll_config()
 
+    def checked(self, toml: str) -> Config:
+        """Return the configuration that would be loaded from its file, if it had this text. Raises ConfigError."""
+        return self._watch.checked(toml)
+
     def _clean_up(self) -> None:
         if self.place.is_first:
             self._passthrough_cleanup.reconfigured(self.settings.passthrough)

@@ -7,13 +7,17 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from bestbefore.addon.config.hub_section import HubSettings
 from bestbefore.addon.config.lines import KeyLines
 from bestbefore.addon.config.load import MAX_FILE_BYTES, Config
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
-from bestbefore.addon.config.settings import Settings
+from bestbefore.addon.config.settings import HOT_KEYS, Settings
+from bestbefore.addon.config.websub_section import WebSubSettings
 from bestbefore.addon.rules import DomainRule
 from bestbefore.policies.validation.machinery.spec import params, spec_text
 
+AT_START = ("[hub]", "[websub]")
+"""The sections whose changes need a restart."""
 _SECRET = re.compile(r"(://)[^/@\s]*@")
 
 
@@ -37,7 +41,7 @@ class Section:
 
 
 def sections(config: Config, file: Path | None) -> list[Section]:
-    """Return the sections [proxy], [prefetch], [default] and each [[domain]], without passwords.
+    """Return the sections [proxy], [default], each [[domain]], [prefetch], and those of hubs if any, without passwords.
 
     Where the file has changed since it was read, and the change was refused or needs a restart, a value in force may
     differ from its line. `offline` may have been switched by the dashboard.
@@ -60,6 +64,11 @@ def sections(config: Config, file: Path | None) -> list[Section]:
         for field in fields(PrefetchSettings)
         if field.init
     )
+    others = [
+        Section(f"[{name}]", _at(lines, document, name), tuple(_others(settings, name, document.get(name, {}), lines)))
+        for name, settings in (("websub", config.websub), ("hub", config.hub))
+        if name in document or settings != type(settings)()
+    ]
     rules = [Section("[default]", _at(lines, document, "default"), tuple(_rule(config.rules.default)))]
     rules += [
         Section(f"[[domain]] {rule.match}", f"line {lines.line_of(('domain', number))}", tuple(_rule(rule)))
@@ -69,7 +78,56 @@ def sections(config: Config, file: Path | None) -> list[Section]:
         Section("[proxy]", _at(lines, document, "proxy"), tuple(proxy)),
         *rules,
         Section("[prefetch]", _at(lines, document, "prefetch"), tuple(prefetch)),
+        *others,
     ]
+
+
+def _others(
+    settings: WebSubSettings | HubSettings, name: str, given: Mapping[str, object], lines: KeyLines
+) -> Iterator[Value]:
+    for field in fields(settings):
+        source = f"line {lines.line_of((name, field.name))}" if field.name in given else "default"
+        yield Value(field.name, shown(getattr(settings, field.name), "s"), source)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A value that another configuration would change."""
+
+    section: str
+    key: str
+    before: str
+    """Empty: there was none."""
+    after: str
+    needs_restart: bool
+
+
+def changes(config: Config, new: Config) -> list[Change]:
+    """Return what a new configuration would change, in the order of its sections, then what it would remove."""
+    before, after = (_values(one) for one in (config, new))
+    return [
+        Change(
+            section, key, before.get((section, number, key), ""), after.get((section, number, key), ""),
+            section in AT_START or (section == "[proxy]" and key not in HOT_KEYS),
+        )
+        for section, number, key in dict.fromkeys((*after, *before))
+        if before.get((section, number, key)) != after.get((section, number, key))
+    ]
+
+
+def text_of(file: Path | None) -> str:
+    """Return the text of a configuration file without users and passwords in URLs; empty if there is none."""
+    return _SECRET.sub(r"\1...@", _read(file))
+
+
+def _values(config: Config) -> dict[tuple[str, int, str], str]:
+    """Return all values by section, its number among those of the same name, and key."""
+    found: dict[tuple[str, int, str], str] = {}
+    seen: dict[str, int] = {}
+    for section in sections(config, None):
+        number = seen[section.title] = seen.get(section.title, 0) + 1
+        found |= {(section.title, number, one.key): one.value for one in section.values}
+    return found
 
 
 def _source(field: Any, value: object, given: Mapping[str, object], lines: KeyLines) -> str:

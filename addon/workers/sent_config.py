@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bestbefore.addon.config.load import Config
+from bestbefore.addon.config.load import Config, load_text
 from bestbefore.addon.config.watch import Refused, Reloaded
 
 
@@ -27,3 +27,7 @@ class SentConfig:
 
     def switch(self, *, offline: bool) -> None:
         """Do nothing: the supervisor, which has the dashboard, switches."""
+
+    def checked(self, toml: str) -> Config:
+        """Return the configuration from this text, without the options of the supervisor. Raises ConfigError."""
+        return load_text(toml, self.path)

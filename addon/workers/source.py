@@ -83,3 +83,6 @@ class WorkersSource:
 
     def switch(self, *, offline: bool) -> None:
         self._watch.switch(offline=offline)
+
+    def checked(self, toml: str) -> Config:
+        return self._watch.checked(toml)

@@ -104,6 +104,7 @@ def test_another_machine_needs_the_password_and_may_not_try_for_long(show: Show)
     answer = show("/", PASSED_ON)
     assert (answer.status, answer.fields["www-authenticate"][:5]) == (401, "Basic")
     assert show("/", password("ann:open sesame")).status == 200
+    assert "<textarea" not in show("/configuration", password("ann:open sesame")).text, "which has the file"
     wrong = [show("/", password(f"ann:{number}")).status for number in range(11)]
     assert wrong == [401] * 10 + [429]
     assert show("/", password("ann:open sesame")).status == 429
@@ -204,6 +205,28 @@ def test_the_proxy_goes_offline_and_online_again(show: Show, proxy: Any, origin:
     assert act("online").status == 303
     assert "The proxy is offline" not in show("/").text
     assert proxy.get(origin.url + "/never").status == 404
+
+
+def test_another_configuration_is_checked_and_not_written(show: Show) -> None:
+    token = re.search(r'name="token" value="([^"]+)"', show("/configuration").text)
+    assert token is not None
+
+    def check(text: str, given: str = token[1], fields: Mapping[str, str] | None = None) -> Shown:
+        form = urlencode({"token": given, "text": text})
+        kind = {"Content-Type": "application/x-www-form-urlencoded", **(fields or {})}
+        return show("/configuration", kind, "POST", form)
+
+    valid = check('[proxy]\r\nadmin_credentials = "users"\r\ntraffic_log = true\r\nkeep = "3d"\r\n').text
+    assert "<strong>The text is valid.</strong> It would change 1 value." in valid
+    assert re.search(r"<code>keep</code>.*259200s</td>\s*<td>a restart<", valid, re.DOTALL)
+    assert "\n+keep = &#34;3d&#34;" in valid
+    wrong = check('[proxy]\nkeep = "</textarea><script>alert(1)</script>"').text
+    assert "bestbefore.toml:2: [proxy] keep = " in wrong
+    assert wrong.count("<script") == 1
+    assert "would change nothing" in check('[proxy]\nadmin_credentials = "users"\ntraffic_log = true\n').text
+    assert [check("", "x").status, check("", fields=CROSS_SITE).status] == [403, 403]
+    assert check("", fields=PASSED_ON).status in (401, 429)
+    assert "259200s" not in show("/configuration").text
 
 
 def test_policies_are_compared_on_the_logged_traffic_one_run_at_a_time(show: Show, origin: Any) -> None:

@@ -129,11 +129,15 @@ class PolicyComparison:
         trace = _trace_options(exported["replay"], run.began_s - run.days * DAY_S)
         specs = compared_specs(config.rules.default.policy)
         policies = [part for spec in specs for part in ("--policy", spec)]
-        present, as_json = specs[-1], ("--json", "--jobs", "1")
+        as_json = ("--json", "--jobs", "1")
         replayed = await self._step(of_replay, ["replay", *trace, *policies, *as_json])
-        asked = ("--stale-rate", str(run.largest_stale_rate), "--present", present)
-        recommended = await self._step(of_recommend, ["recommend", *trace, *asked, *as_json])
-        return result_of(exported, replayed, recommended, run.largest_stale_rate, present)
+        start = trace.index("--test-start")
+        asked = ("--stale-rate", str(run.largest_stale_rate), *trace[start : start + 2])
+        try:
+            recommended = await self._step(of_recommend, ["recommend", *asked, *as_json, *store])
+        except CommandFailedError as error:  # there may be too little traffic for it
+            run.failure, recommended = str(error), []
+        return result_of(exported, replayed, recommended, run.largest_stale_rate, specs[-1])
 
     async def _step(self, step: Step, arguments: Sequence[str]) -> list[Row]:
         def progressed(done: float) -> None:

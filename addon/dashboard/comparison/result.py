@@ -47,6 +47,8 @@ class DomainChoice:
 
     domain: str
     """`DEFAULT`: for all that have no rule of their own."""
+    in_use: str
+    """The SPEC of the policy in force for it."""
     policy: str
     reached: bool
     """Whether the wanted share of stale hits was kept to where it was chosen."""
@@ -71,9 +73,10 @@ class ComparisonResult:
     choices: Sequence[DomainChoice]
     frontier: Sequence[tuple[str, ReplayCounts]]
     """The candidates that no other betters in both stale hits and validations, the fewest stale hits first."""
-    at_present: ReplayCounts
-    """The present policy on the same part of the trace as the frontier."""
+    at_present: ReplayCounts | None
+    """The policies in force on the same part of the trace as the frontier; None: nothing was recommended."""
     chart: str
+    """Empty without candidates."""
     diff: str
     """The change of the configuration that is recommended; empty if the command gives none."""
 
@@ -99,8 +102,8 @@ def result_of(
     """Read what the commands have printed. Raises KeyError, TypeError and ValueError for anything else."""
     candidates = [(str(row["candidate"]), ReplayCounts.of(row), bool(row["frontier"]))
                   for row in recommended if "candidate" in row]  # fmt: skip
-    of_present = next(row for row in recommended if "present" in row and "chosen_for" not in row)
-    at_present = ReplayCounts.of(of_present)
+    of_present = next((row for row in recommended if "present" in row and "chosen_for" not in row), None)
+    at_present = None if of_present is None else ReplayCounts.of(of_present)
     choices = [_choice(row) for row in recommended if "chosen_for" in row]
     outcomes = [ReplayCounts.of(row) for row in replayed]
     best = sorted({(spec, one) for spec, one, is_best in candidates if is_best}, key=lambda item: item[1].stale_hits)
@@ -114,7 +117,8 @@ def result_of(
         choices=choices,
         frontier=best,
         at_present=at_present,
-        chart=_chart([(spec, one) for spec, one, _ in candidates], at_present, largest_stale_rate),
+        chart="" if at_present is None
+        else _chart([(spec, one) for spec, one, _ in candidates], at_present, largest_stale_rate),
         diff=next((str(row["diff"]) for row in recommended if "diff" in row), ""),
     )
 
@@ -122,6 +126,7 @@ def result_of(
 def _choice(row: Row) -> DomainChoice:
     return DomainChoice(
         domain=row["chosen_for"] or DEFAULT,
+        in_use=str(row["in_use"]),
         policy=spec_text(row["policy"], row["params"]),
         reached=bool(row["reached"]),
         then=ReplayCounts.of(row["then"]),

@@ -1,7 +1,7 @@
 """A request for a page, and what its template shows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bestbefore.addon.dashboard.comparison.comparison import PolicyComparison
 from bestbefore.addon.dashboard.recent import RecentRequests
@@ -25,6 +25,10 @@ class Asked:
     query: Mapping[str, str]
     now_s: float
     """Policy time."""
+    here: bool = False
+    """Whether it comes from this machine."""
+    form: Mapping[str, object] = field(default_factory=dict)
+    """What a form of ours on this machine has sent; empty for a GET."""
 
     def number(self, name: str, most: int) -> int:
         """Return a whole number of the query, from 0 to `most`; 0 for anything else."""

@@ -1,6 +1,5 @@
 """Policies side by side on the proxy's own traffic of the last days, as the last comparison has found them."""
 
-from bestbefore.addon.dashboard.comparison.comparison import Run
 from bestbefore.addon.dashboard.pages.page import Asked, PageView
 from bestbefore.policies.validation.machinery.spec import params, spec_text
 
@@ -25,18 +24,8 @@ async def read(asked: Asked) -> PageView:
             "days": DAYS,
             "present": spec_text(policy.name, params(policy)),
             "rules": len(config.rules.domains),
-            "choices": _choices(asked, run),
+            "choices": () if run is None or run.result is None else run.result.choices[: RULES + 1],
         },
         is_live=comparison.is_running,
     )
 
-
-def _choices(asked: Asked, run: Run | None) -> list[tuple[object, str]]:
-    """Return each choice with the policy that is configured for its domain."""
-    if run is None or run.result is None:
-        return []
-    rules = asked.source.config.rules
-    return [
-        (one, rules.rule_for(one.domain, "/").policy.name if one.domain[0] != "[" else rules.default.policy.name)
-        for one in run.result.choices[: RULES + 1]
-    ]

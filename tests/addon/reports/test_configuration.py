@@ -3,7 +3,7 @@
 import doctest
 from pathlib import Path
 
-from bestbefore.addon.config.load import load_config
+from bestbefore.addon.config.load import load_config, load_text
 from bestbefore.addon.reports import configuration
 
 TOML = """
@@ -43,3 +43,18 @@ def test_values_have_their_lines(tmp_path: Path) -> None:
     assert "secret" not in str(found)
     file.write_text("broken = ")
     assert configuration.sections(load_config(None), file)[0].source == "default"
+
+
+def test_what_another_text_would_change_is_named_with_when(tmp_path: Path) -> None:
+    file = tmp_path / "bestbefore.toml"
+    file.write_text(TOML)
+    hubs = '[websub]\nlisten = "127.0.0.1:81"\ncallback_url = "http://a.example"\n'
+    new = TOML.replace('"3d"', '"4d"').replace('policy = "ttl"', 'policy = "fixed"').replace('obey = "shorten"\n', "")
+    before, after = load_config(file), load_text(new + hubs, file)
+    found = [(one.section, one.key, one.needs_restart) for one in configuration.changes(before, after)]
+    assert [one for one in found if one[0] != "[websub]"] == [
+        ("[proxy]", "keep", True), ("[[domain]] a.example", "policy", False), ("[[domain]] b.example", "obey", False),
+    ]  # fmt: skip
+    assert ("[websub]", "callback_url", True) in found
+    assert configuration.changes(before, before) == []
+    assert "me:secret" not in configuration.text_of(file)

@@ -13,15 +13,16 @@ def counts(stale: int, validations: int) -> dict[str, int]:
 EXPORTED = {"requests": 1001, "objects": 3, "clients": 2, "updates": 9}
 REPLAYED = [counts(10 * n, 100 + n) for n in range(len(SIDE_BY_SIDE) + 1)]
 CHOICE = {"policy": "fixed", "params": {"interval": 60.0}, "reached": True, "first": counts(1, 2), "then": counts(3, 4),
-          "at_best": counts(0, 1), "at_present": counts(7, 8)}  # fmt: skip
+          "at_best": counts(0, 1), "at_present": counts(7, 8), "in_use": "indttl"}  # fmt: skip
 RECOMMENDED = [
-    {"chosen_for": "a.org", **CHOICE, "present": "indttl"},
+    {"chosen_for": "a.org", **CHOICE},
     {"chosen_for": None, **CHOICE},
     {"present": "indttl", **counts(30, 300)},
     {"candidate": "ttl:alpha=0.2", **counts(20, 200), "frontier": True},
     {"candidate": "ttl:alpha=0.1", **counts(10, 250), "frontier": True},
     {"candidate": "ttl:alpha=0.9", **counts(999, 1), "frontier": True},
     {"candidate": "fixed:interval=1h", **counts(20, 900), "frontier": False},
+    {"diff": "--- a\n+++ b\n", "warnings": []},
 ]
 
 
@@ -37,6 +38,9 @@ def test_what_the_commands_print_is_put_together() -> None:
     assert found.choice_for("b.org") is None
     assert found.chart.count("<path transform") == 4, "what has many more stale hits than are wanted is left out"
     assert "<style" not in found.chart
+    assert found.diff.startswith("--- a")
+    without = result_of(EXPORTED, REPLAYED, [], 0.01, "indttl")
+    assert (len(without.replayed), without.chart, without.choices) == (len(REPLAYED), "", [])
 
 
 def test_output_of_another_kind_is_an_error() -> None:
