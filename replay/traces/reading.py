@@ -35,13 +35,16 @@ class Reading:
                 yield f"{self.skipped.path}: {remark}"
 
 
-def read_trace(path: Path, format_: str | None, open_: Open = open_plainly, *, now_s: float = math.inf) -> Reading:
+def read_trace(
+    path: Path | str, format_: str | None = None, open_: Open = open_plainly, *, now_s: float = math.inf
+) -> Reading:
     """Read the trace in a file or folder, in the given format or a recognised one.
 
     Updates dated later than `now_s` are left out, except in the native form: clocks may be wrong, and feeds announce
     events. Raises TraceError if the trace cannot be read or has no usable entries, and if the format is neither given
     nor recognised.
     """
+    path = Path(path)
     skipped = Skipped(path)
     if os.path.isdir(path):  # noqa: PTH112 (which never raises)
         name, trace = _from_folder(path, format_, skipped)

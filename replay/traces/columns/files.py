@@ -23,14 +23,14 @@ WRITERS: dict[str, Callable[[BinaryIO, Table], None]] = {
 """The writers by file name extension."""
 
 
-def read_updates(path: Path, warn: Warn) -> Updates:
+def read_updates(path: Path | str, warn: Warn) -> Updates:
     """Read the updates of a file. Raises TraceError; calls `warn` with one line if the rows are out of order."""
-    return _read(path, UPDATE_COLUMNS, warn).updates()
+    return _read(Path(path), UPDATE_COLUMNS, warn).updates()
 
 
-def read_requests(path: Path, warn: Warn) -> Requests:
+def read_requests(path: Path | str, warn: Warn) -> Requests:
     """Read the requests of a file. Raises TraceError; calls `warn` with one line if the rows are out of order."""
-    return _read(path, REQUEST_COLUMNS, warn).requests()
+    return _read(Path(path), REQUEST_COLUMNS, warn).requests()
 
 
 def writer_for(path: Path) -> Callable[[BinaryIO, Table], None]:
