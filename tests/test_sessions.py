@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["planning.md", "policies.md", "replay.md"])
+@pytest.mark.parametrize("name", ["planning.md", "policies.md", "replay.md", "first_steps/researcher.md"])
 def test_the_session_of_a_page_prints_what_the_page_shows(name: str, tmp_path: Path) -> None:
     """One command runs after the other in one folder; `cat` of a file that none has written shows what it must hold."""
     page = (ROOT / "docs" / name).read_text()

@@ -4,6 +4,7 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+import certifi
 import pytest
 
 from bestbefore.addon.config.domain_sections import BOUNDS, DEFAULT_POLICY, LIVE_POLICIES, PARAMETERS
@@ -19,7 +20,8 @@ from bestbefore.policies.dissemination.table import SCHEDULERS
 from bestbefore.policies.validation.machinery.spec import make_policy, params, parse_duration
 from bestbefore.policies.validation.table import POLICIES
 
-TEXT = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text()
+DOCS = Path(__file__).parents[3] / "docs"
+TEXT = (DOCS / "configuration.md").read_text()
 
 
 def section(title: str) -> str:
@@ -36,6 +38,20 @@ def test_the_example_is_accepted(tmp_path: Path) -> None:
     path.write_text(example)
     config = load_config(path)
     assert len(config.rules.domains) == 3
+
+
+def test_each_configuration_of_the_first_steps_is_accepted(tmp_path: Path) -> None:
+    (tmp_path / "lab-ca.pem").write_bytes(Path(certifi.where()).read_bytes())
+    (tmp_path / "subscriptions.opml").write_text('<opml version="2.0"><body/></opml>')
+    shown = [
+        text
+        for page in DOCS.glob("first_steps/*.md")
+        for text in re.findall(r"```toml\n(.*?)```", page.read_text(), re.DOTALL)
+    ]
+    for text in shown:
+        (tmp_path / "proxy.toml").write_text(text)
+        load_config(tmp_path / "proxy.toml")
+    assert len(shown) >= 6
 
 
 def test_the_errors_shown_are_those_that_are_printed(tmp_path: Path) -> None:
