@@ -12,6 +12,7 @@ from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.engine.learning import CLOCK_SKEW_S, Record
+from bestbefore.addon.engine.signals.evidence import SELDOM_S
 from bestbefore.addon.prefetcher.cost import FetchCosts
 from bestbefore.addon.prefetcher.due_jobs import Job
 from bestbefore.addon.prefetcher.eligibility import ASKED_RANGES, MIN_REQUESTS, refused_url
@@ -201,8 +202,8 @@ class Candidates:
         now_s, terms, places = self._clock.now(), list[FetchTerms](), list[int]()
         for i, (url, wish) in enumerate(zip(table.urls, wishes, strict=True)):
             if wish is not None and wish.prefetch != "never":
-                is_pushed = self._pushed.get(url, -math.inf) > now_s
-                terms.append(FetchTerms(wish, is_pushed, self.troubles.wait_s(url), self.watched.longest_s(url)))
+                least_s = SELDOM_S if self._pushed.get(url, -math.inf) > now_s else self.watched.least_s(url)
+                terms.append(FetchTerms(wish, least_s, self.troubles.wait_s(url), self.watched.longest_s(url)))
                 places.append(i)
         entering = table.only(places)
         estimates = estimates_of(entering, terms, self._costs.of(entering), evenly=self._evenly)

@@ -22,12 +22,10 @@ from bestbefore.policies.models.hazard.memory import memory_since
 from bestbefore.policies.models.patterns import profiles
 from bestbefore.policies.prefetch.online.estimate import FLAT, SHORTEST_S, Estimates
 from bestbefore.policies.prefetch.online.week import bytes_of
-from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
+from bestbefore.policies.units import HOUR_S, FloatArray
 
 STRENGTH = 24.0
 """The number of updates at which an object's own hours weigh as much as its group's: one for each hour of the day."""
-PUSHED_PER_DAY = 1.0
-"""The most fetches of an object whose origin pushes changes, in case a push is lost."""
 DEMAND_H = WANTS_KEPT_DAYS * 24.0
 
 
@@ -70,8 +68,8 @@ class FetchTerms(NamedTuple):
     """What bounds and weighs the fetches of an object beside its candidate: the owner's wishes and its troubles."""
 
     wishes: Wishes
-    is_pushed: bool = False
-    """Whether the origin pushes changes."""
+    least_s: float = 0.0
+    """The least time between two fetches, whatever the wishes: they bring little."""
     retry_s: float | None = None
     """How long after the last fetch, which failed, to try again."""
     longest_s: float = math.inf
@@ -80,8 +78,8 @@ class FetchTerms(NamedTuple):
 
 def _numbers(terms: FetchTerms) -> tuple[float, float, float, float]:
     """Return the weight of a request, the least and the longest time between fetches, and theta."""
-    wishes, _, retry_s, _ = terms
-    least_s = (DAY_S / PUSHED_PER_DAY if terms.is_pushed else 0.0) if retry_s is None else retry_s
+    wishes, least_s, retry_s, _ = terms
+    least_s = least_s if retry_s is None else retry_s
     shortest_s = max(wishes.shortest_s, SHORTEST_S, least_s)
     longest_s = min(wishes.longest_s, terms.longest_s if retry_s is None else retry_s)
     # Where expected updates or failures decide, the price does not: the object has no part in what it is to bring.

@@ -20,7 +20,7 @@ from bestbefore.addon.prefetcher.runner import Done, Runner
 from bestbefore.addon.proxy.companion import Companion
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.service import Service
-from bestbefore.addon.proxy.signals.signals import ELSEWHERE
+from bestbefore.addon.proxy.signals.signals import ELSEWHERE, SITEMAP
 from bestbefore.addon.rfc9111.message import Head
 
 logger = logging.getLogger(__name__)
@@ -86,6 +86,7 @@ class Prefetcher(Companion):
             candidates.watched,
             lambda: self._enter(candidates.watched),
         )
+        candidates.watched.between_polls_s = lambda url: service.signals.evidence(url, SITEMAP).between_polls_s
         service.signals.on_index = lambda url, sitemaps: self._enter(candidates.watched.indexed(url, sitemaps))
         runner = Runner(
             clock,

@@ -5,7 +5,7 @@ an index among these lists, all on the host itself.
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -54,6 +54,8 @@ class Watched:
 
     listed: Collection[str]
     """The objects that the owner lists."""
+    between_polls_s: Callable[[str], float] = lambda _url: 0.0
+    """Returns the least time between two fetches of a sitemap, by the evidence of its signals."""
     _hosts: LRUCache[str, HostSitemaps] = field(init=False, default_factory=lambda: LRUCache(MOST_HOSTS))
     _is_written: bool = field(init=False, default=True)
 
@@ -79,6 +81,10 @@ class Watched:
     def longest_s(self, url: str) -> float:
         """Return the longest time between two fetches of an object; infinite if it is no sitemap."""
         return SITEMAP_LONGEST_S if self.is_sitemap(url) else math.inf
+
+    def least_s(self, url: str) -> float:
+        """Return the least time between two fetches of an object; 0 if it is no sitemap."""
+        return self.between_polls_s(url) if self.is_sitemap(url) else 0.0
 
     def asked_from(self, url: str) -> tuple[str, ...]:
         """Return the private ranges from which a sitemap may be fetched."""

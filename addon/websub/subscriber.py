@@ -1,4 +1,4 @@
-"""The companion that subscribes to hubs, and takes their pushes for signals."""
+"""The companion that subscribes to hubs, and takes their pushes as signals."""
 
 import asyncio
 import logging
@@ -49,7 +49,7 @@ class _Step(StrEnum):
 
 
 class WebSubSubscriber(Companion):
-    """The subscriptions of a proxy, if it is to have some. Proxies with one store and callback share them."""
+    """Keeps the subscriptions of a proxy, if `[websub]` is set. Proxies with one store and callback share them."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -143,7 +143,7 @@ class WebSubSubscriber(Companion):
         return query["hub.challenge"]
 
     async def pushed(self, path: str, proof: PushProof) -> None:
-        """Take a push for a signal: of this moment if it is signed, else of no known time."""
+        """Take a push as a signal: of this moment if it is signed, else of no known time."""
         assert self._subscriptions is not None
         one, now_s = self._subscriptions.at(path), self._service.clock.now()
         if one is None or not one.is_live(now_s) or proof is PushProof.FORGED:

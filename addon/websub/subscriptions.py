@@ -21,7 +21,7 @@ _SECRET_BYTES = 32
 
 
 class Subscriptions:
-    """The subscriptions by URL and by path. Bounded: those that wait for nothing go first.
+    """The subscriptions by URL and by path, `MOST` of them: where there is no room, one that waits for nothing leaves.
 
     The store has them for all processes with this callback. A change is made by `update`, to what is in the store; what
     is read in between is at most as old as the last `read`.

@@ -4,6 +4,7 @@ TRACES is the folder of the recorded traces. With --record the tables also becom
 """
 
 import asyncio
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,9 +20,9 @@ sys.path.insert(0, str(ROOT))
 
 from bestbefore.addon.clock import ManualClock  # noqa: E402
 from bestbefore.addon.engine.observation import Fingerprint, Observation  # noqa: E402
+from bestbefore.addon.engine.signals.evidence import SELDOM_S  # noqa: E402
 from bestbefore.addon.engine.signals.listed import ListedPages  # noqa: E402
 from bestbefore.addon.feeds.sitemap import ListedPage, Sitemap  # noqa: E402
-from bestbefore.addon.prefetcher.estimates import PUSHED_PER_DAY  # noqa: E402
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator  # noqa: E402
 from bestbefore.addon.proxy.signals.signals import SITEMAP, WEBSUB, Signals  # noqa: E402
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy  # noqa: E402
@@ -56,11 +57,11 @@ EXPLANATION = f"""*Changes of pages.* Up to {OF_SOURCE} objects of each of {len(
 pages of one site, for {TESTED_S / DAY_S:.0f} days after {WARM_S / DAY_S:.0f} in which they are learnt; each is \
 requested {REQUESTS_A_DAY:.0f} times a day at random moments. The site sends Last-Modified. The proxy's own code \
 learns, evaluates `indttl`, takes signals and judges them; no sockets are involved. The sitemap is read each hour, \
-and these *polls* count as contacts. It lists each page's last change (*honest*), does so {LATE_S / HOUR_S:.0f} \
-hours late, names with each change a page at random that has not changed (*half false*) or three (*3/4 false*), or \
-says at each reading that all pages have just changed (*lying*). *pushes* are those of a WebSub hub, one at each \
-change. With *Update-History* each answer has the times of all changes so far: what a proxy learns from a parent \
-that sends it.
+or once a day while its signals are dropped, and these *polls* count as contacts. It lists each page's last change \
+(*honest*), does so {LATE_S / HOUR_S:.0f} hours late, names with each change a page at random that has not changed \
+(*half false*) or three (*3/4 false*), or says at each reading that all pages have just changed (*lying*). *pushes* \
+are those of a WebSub hub, one at each change. With *Update-History* each answer has the times of all changes so \
+far: what a proxy learns from a parent that sends it.
 
 *contacts*, *polls* and *stale* are in percent of the requests. *equal* is the number of contacts relative to those \
 that the proxy needs without any signal for the same share of stale hits (by another theta, interpolated; `-` where \
@@ -73,7 +74,7 @@ of [feed_bandwidth](feed_bandwidth.md) at {DELTA_POLLS_A_DAY} polls a day: MB wi
 with deltas in place of the other documents.
 
 *Polls saved by WebSub.* Recorded feeds, as if each had a hub: each push that arrives is followed by a contact at \
-once, and a poll by a day without contact, which finds what was lost ({PUSHED_PER_DAY:g} a day is the most that \
+once, and a poll by a day without contact, which finds what was lost ({DAY_S / SELDOM_S:g} a day is the most that \
 prefetching makes of a feed whose pushes come; below half of them it polls as without). *Delay* is that from posting \
 to contact; for polls it is that of even intervals."""
 
@@ -105,6 +106,8 @@ class Site:
         self.rule = DomainRule(Pattern.parse("*"), policy)
         self.clock = ManualClock(END_S - TESTED_S - WARM_S)
         self.found = Outcome()
+        self._polled_s = -math.inf
+        """When the sitemap was read."""
         rng, urls = np.random.default_rng(2), list(pages)
         named: dict[str, list[float]] = {url: [] for url in urls}
         for times_s in pages.values():
@@ -119,6 +122,8 @@ class Site:
         self.signals = Signals(self.clock, store, on_signal=self._count)
         self.evaluator = ExpiryEvaluator(store, lambda: Rules(self.rule))
         for at_s, kind, url in sorted(self._events()):
+            if kind == "sitemap" and at_s < self._polled_s + self.signals.evidence(url, SITEMAP).between_polls_s:
+                continue
             self.clock.advance(max(at_s - self.clock.now(), 0.0))
             await {"request": self._request, "sitemap": self._read, "push": self._push}[kind](url, at_s)
         evidence = self.signals.evidence(f"{SITE}/", WEBSUB if self.channel == "pushes" else SITEMAP)
@@ -135,7 +140,8 @@ class Site:
             if self.channel == "pushes":
                 yield from ((at_s, "push", url) for at_s in times_s[times_s > start_s].tolist())
         if "sitemap" in self.channel:
-            yield from ((at_s, "sitemap", "") for at_s in np.arange(start_s, END_S, SITEMAP_POLLS_S).tolist())
+            polls_s = np.arange(start_s, END_S, SITEMAP_POLLS_S).tolist()
+            yield from ((at_s, "sitemap", f"{SITE}/sitemap.xml") for at_s in polls_s)
 
     def _count(self, _: str, result: str) -> None:
         self.found.signals[result] = self.found.signals.get(result, 0) + 1
@@ -169,6 +175,7 @@ class Site:
         self.store.put(await self.evaluator.evaluated(made, learnt.record, self.rule), b"x")
 
     async def _read(self, _: str, at_s: float) -> None:
+        self._polled_s = at_s
         self.found.contacts += at_s >= END_S - TESTED_S
         self.found.polls += at_s >= END_S - TESTED_S
         shown_s = at_s - (LATE_S if "late" in self.channel else 0.0)
@@ -227,7 +234,7 @@ def deltas(traces: Path) -> Iterator[str]:
 
 def pushed(times_s: FloatArray, end_s: float, received: FloatArray) -> tuple[int, float]:
     """Contacts with a feed that pushes, and the summed delay, s: one at each push, and one a day after the last one."""
-    poll_s, contact_s, contacts, delay_s, waiting = DAY_S / PUSHED_PER_DAY, float(times_s[0]), 0, 0.0, [0.0][:0]
+    poll_s, contact_s, contacts, delay_s, waiting = SELDOM_S, float(times_s[0]), 0, 0.0, [0.0][:0]
     for at_s, is_received in zip((*times_s, end_s), (*received, True), strict=True):
         while contact_s + poll_s < at_s:
             contact_s, contacts = contact_s + poll_s, contacts + 1

@@ -12,12 +12,16 @@ from dataclasses import astuple, dataclass
 from typing import NamedTuple
 
 from bestbefore.addon.engine.learning import RecordChange
+from bestbefore.policies.units import DAY_S
 
 _PRIOR_RIGHT = 2.0
 _PRIOR_WRONG = 1.0
 """What is believed before anything was measured, as if so many signals had been right and wrong: two of three."""
 LEAST_PRECISION = 0.2
 """Signals that are right less often are dropped: each would cost five contacts for a change."""
+SELDOM_S = DAY_S
+"""The least time between two polls of an object whose changes are pushed, in case a push is lost, and of a sitemap
+whose signals are dropped, in case they become right."""
 LEAST_JUDGED = 8.0
 """From how many judged signals on they are compared with the objects' own rates."""
 CONFIDENCE_Z = 1.645
@@ -75,6 +79,11 @@ class SignalEvidence:
         if self.right + self.wrong < LEAST_JUDGED or self.precision >= TRUSTED_PRECISION:
             return False
         return self.right - self.expected <= CONFIDENCE_Z * math.sqrt(self.variance)
+
+    @property
+    def between_polls_s(self) -> float:
+        """The least time between two polls of what the signals are read from."""
+        return SELDOM_S if self.is_dropped else 0.0
 
     def plus(self, other: "SignalEvidence") -> "SignalEvidence":
         """Return the evidence of both."""

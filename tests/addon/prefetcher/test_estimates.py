@@ -47,8 +47,8 @@ def test_wishes_become_weight_and_limits() -> None:
     some = Wishes(weight=3.0, prefetch_least=FetchRate(1, DAY_S), prefetch_most=FetchRate(2, DAY_S))
     mailbox = Wishes(prefetch_theta=0.5)
     terms = [
-        FetchTerms(NO_WISHES), FetchTerms(some), FetchTerms(NO_WISHES, is_pushed=True),
-        FetchTerms(mailbox, is_pushed=True, retry_s=1200.0), FetchTerms(some, retry_s=1200.0), FetchTerms(mailbox),
+        FetchTerms(NO_WISHES), FetchTerms(some), FetchTerms(NO_WISHES, least_s=86400.0),
+        FetchTerms(mailbox, least_s=86400.0, retry_s=1200.0), FetchTerms(some, retry_s=1200.0), FetchTerms(mailbox),
         FetchTerms(NO_WISHES, longest_s=2 * DAY_S),
     ]  # fmt: skip
     table = CandidateTable.of({f"http://h/{i}": candidate for i in range(len(terms))})

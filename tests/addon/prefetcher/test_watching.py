@@ -62,6 +62,8 @@ def test_sitemaps_are_watched_while_other_objects_of_their_host_are_fetched() ->
     assert list(watched) == ["http://other.org/", MAPS[0]]
     assert (MAPS[0] in watched, watched.asked_from(MAPS[0]), watched.longest_s(MAPS[0])) == (True, (LAN,), DAY_S)
     assert (watched.asked_from(URL), watched.longest_s(URL)) == ((), math.inf)
+    watched.between_polls_s = lambda _: DAY_S
+    assert [watched.least_s(url) for url in (MAPS[0], URL, "http://other.org/")] == [DAY_S, 0.0, 0.0]
     assert "http://other.org/" in watched
     assert not watched.is_sitemap("http://other.org/")
     assert watched.indexed(MAPS[1], MAPS) == (), "robots.txt does not name it"

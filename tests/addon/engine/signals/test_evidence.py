@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bestbefore.addon.engine.learning import observe
 from bestbefore.addon.engine.observation import Fingerprint, Observation
-from bestbefore.addon.engine.signals.evidence import LEAST_PRECISION, TRIALS_KEPT, SignalEvidence, own_chance
+from bestbefore.addon.engine.signals.evidence import LEAST_PRECISION, SELDOM_S, TRIALS_KEPT, SignalEvidence, own_chance
 
 COUNTS = st.builds(SignalEvidence, *(st.floats(0, 1e6) for _ in range(5)))
 
@@ -23,10 +23,10 @@ def test_one_that_lies_is_dropped_and_one_that_mends_its_ways_is_not() -> None:
     seen, needed = SignalEvidence(), 0
     while not seen.is_dropped:
         seen, needed = seen.plus(SignalEvidence(wrong=1.0)), needed + 1
-    assert needed == 8
+    assert (needed, seen.between_polls_s) == (8, SELDOM_S)
     for _ in range(2):
         seen = seen.plus(SignalEvidence(right=1.0))
-    assert not seen.is_dropped
+    assert (seen.is_dropped, seen.between_polls_s) == (False, 0.0)
 
 
 @given(COUNTS, COUNTS)
