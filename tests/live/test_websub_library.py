@@ -116,24 +116,31 @@ def test_a_real_hub_takes_the_place_of_polls_until_it_is_gone(
     proxy = start_proxy("--config", str(config), env={"BESTBEFORE_CLOCK": f"now,{FACTOR}"})
     feed.now = policy_time(proxy)
 
-    def count(result: str) -> float:
-        name = f'bestbefore_websub_total{{result="{result}"}}'
+    def count(name: str) -> float:
+        name = f"bestbefore_{name}"
         return float(proxy.metric(name)) if name in proxy.metrics() else 0.0
 
     def contacts() -> int:
         return sum("requests" not in agent for agent in feed.contacts)  # which is the hub's library
 
+    def is_left_alone() -> bool:
+        before = contacts()
+        time.sleep(1.5)
+        return contacts() == before
+
+    verified, pushes = 'websub_total{result="verified"}', 'signals_total{kind="websub",result="%s"}'
     assert [proxy.get(feed.url).status for _ in range(2)] == [200, 200]
-    wait_for(lambda: count("verified") == 1.0)
-    time.sleep(0.5)  # what was due is done
+    wait_for(lambda: count(verified) == 1.0)
+    wait_for(is_left_alone)  # as changes are pushed
     before = contacts()
-    time.sleep(1.5)
-    assert contacts() == before, "no polls, as changes are pushed"
     feed.publish()
     wait_for(lambda: contacts() > before)
     wait_for(lambda: b"<guid>1</guid>" in proxy.get(feed.url).body)
-    assert (contacts(), count("signed"), proxy.get(feed.url).is_hit) == (before + 1, 1.0, True)
-    wait_for(lambda: count("verified") == 2.0)  # the lease is renewed
+    assert proxy.get(feed.url).is_hit
+    assert [count(pushes % result) for result in ("believed", "right", "wrong")] == [1.0, 1.0, 0.0]
+    assert count('websub_total{result="signed"}') == 1.0
+    leases = count(verified)
+    wait_for(lambda: count(verified) > leases)
     hub.kill()
     feed.items, before = 3, contacts()
     wait_for(lambda: b"<guid>2</guid>" in proxy.get(feed.url).body)
