@@ -21,7 +21,7 @@ class SignalVerdict(NamedTuple):
     """None: nothing."""
 
 
-class _Pending(NamedTuple):
+class PendingSignal(NamedTuple):
     """A signal that no contact has judged."""
 
     source: SignalSource
@@ -42,7 +42,7 @@ class SignalBook:
         self.evidence: LRUCache[SignalSource, SignalEvidence] = LRUCache(SOURCES_KEPT)
         self.unwritten: dict[SignalSource, SignalEvidence] = {}
         """What was added since the last `take_unwritten`."""
-        self._pending: LRUCache[str, _Pending] = LRUCache(PENDING_KEPT)
+        self._pending: LRUCache[str, PendingSignal] = LRUCache(PENDING_KEPT)
         """By URL."""
         self._changes: LRUCache[str, tuple[str, float]] = LRUCache(CHANGES_KEPT)
         """By URL: the sitemap that should announce a change, and since when that lies."""
@@ -59,7 +59,7 @@ class SignalBook:
         `at_s`: when the object changed, if known. `may_be_known`: whether a contact may have found that change already,
         so that one that finds none does not make it wrong.
         """
-        self._pending[url] = _Pending(source, at_s, now_s, may_be_known)
+        self._pending[url] = PendingSignal(source, at_s, now_s, may_be_known)
         self._changes.pop(url, None)
 
     def announced_s(self, url: str) -> float | None:
@@ -67,10 +67,9 @@ class SignalBook:
         pending = self._pending.get(url)
         return None if pending is None or self.of(pending.source).is_dropped else pending.at_s
 
-    def pending(self, url: str) -> tuple[SignalSource, float | None] | None:
-        """Return where the signal of an object comes from that no contact has judged, and the time that it names."""
-        found = self._pending.get(url)
-        return None if found is None else (found.source, found.at_s)
+    def pending(self, url: str) -> PendingSignal | None:
+        """Return the signal of an object that no contact has judged; None if there is none."""
+        return self._pending.get(url)
 
     def overtaken(self, url: str) -> bool:
         """Note that a contact has ended that does not judge the pending signal; whether it is the first one."""

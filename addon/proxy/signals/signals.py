@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 
 from cachetools import LRUCache
@@ -36,8 +36,8 @@ LATE_S = 60.0
 """How long after a change was found a push of it may come, in real seconds."""
 REPEAT_S = 1.0
 """How long after a contact a signal that came during it is acted upon again, in real seconds."""
-MOST_REPEATED = 1000
-"""How many such signals wait."""
+MOST_ACTED_UPON = 1000
+"""How many signals that came during a contact, or to another process, are acted upon at a time."""
 WRITE_INTERVAL_S = 60.0
 """How often the evidence is written to the store and read from it, in real seconds."""
 
@@ -65,8 +65,8 @@ class Signals:
     """Since when the changes of objects are pushed, by URL; as many as there are subscriptions."""
     _unpushed: dict[str, tuple[float, float]] = field(init=False, default_factory=dict)
     """Changes found without a push: URL, since when it lies, and when it was found, in real seconds."""
-    _repeating: set[asyncio.Task[None]] = field(init=False, default_factory=set)
-    """What will act again upon the signals that came during a contact."""
+    _acting: set[asyncio.Task[None]] = field(init=False, default_factory=set)
+    """What acts upon signals that came during a contact, or to another process."""
     _gone: set[str] = field(init=False, default_factory=set)
     """Sites that were forgotten since the last write."""
 
@@ -115,23 +115,24 @@ class Signals:
             self.on_signal(kind, "dropped")
             return
         self.on_signal(kind, "believed")
-        await self._act(url, source, at_s)
+        await self._act(url, source, at_s, now_s if at_s is None else at_s, kind)
 
-    async def _act(self, url: str, source: SignalSource, at_s: float | None) -> None:
-        """Let copies expire, and fetch the object soon."""
+    async def _act(self, url: str, source: SignalSource, at_s: float | None, outdated_s: float, kind: str) -> None:
+        """Let the copies expire that were current before `outdated_s`, and fetch the object soon."""
         evidence, now_s = self.book.of(source), self.clock.now()
         for copy in (await self.store.copies(url)).copies:
             believes = evidence.precision >= copy.sibling_chance  # what the policy tolerates of any such news
-            if believes and copy.expiry_s is not None and copy.expiry_s > now_s and copy.current_s < (at_s or now_s):
+            if believes and copy.expiry_s is not None and copy.expiry_s > now_s and copy.current_s < outdated_s:
                 self.store.put(replace(copy, expiry_s=now_s, reason=REASON), None)
-        self.on_believed(url, at_s, source.kind)
+        self.on_believed(url, at_s, kind)
 
     async def _repeat(self, url: str) -> None:
         """Act upon a signal again once the contact during which it came has stored what it fetched."""
         await asyncio.sleep(REPEAT_S)
         pending = self.book.pending(url)
-        if pending is not None and not self.book.of(pending[0]).is_dropped:
-            await self._act(url, *pending)
+        if pending is not None and not self.book.of(pending.source).is_dropped:
+            outdated_s = pending.since_s if pending.at_s is None else pending.at_s
+            await self._act(url, pending.source, pending.at_s, outdated_s, pending.source.kind)
 
     def contacted(self, url: str, learnt: RecordChange) -> None:
         """Judge by a contact."""
@@ -147,10 +148,8 @@ class Signals:
             if verdict.is_right is not None:
                 self.on_signal(verdict.source.kind, "right" if verdict.is_right else "wrong")
             return
-        if len(self._repeating) < MOST_REPEATED and self.book.overtaken(url):
-            task = asyncio.create_task(self._repeat(url))
-            self._repeating.add(task)
-            task.add_done_callback(self._repeating.discard)
+        if len(self._acting) < MOST_ACTED_UPON and self.book.overtaken(url):
+            self._spawn(self._repeat(url))
         if not (changed and learnt.new_updates_s and last is not None):
             return
         since_s = self._pushed_since.get(url)
@@ -171,14 +170,22 @@ class Signals:
             self._pushed_since[url] = since_s
 
     def pushed_elsewhere(self, url: str, pushed_s: float, *, is_signed: bool) -> None:
-        """Take a push that another process has received, and for which it has let the copies in the store expire."""
+        """Take a push that another process has received.
+
+        That has let the copies in the store expire; but a contact of this one may have stored another since.
+        """
         source, at_s = SignalSource(registrable_domain(host_of(url)), WEBSUB), pushed_s if is_signed else None
         self.store.leave_memory(url, pushed_s)
         if url in self._unpushed:
             return  # it announces what a contact here has found already
         self.book.signalled(url, source, at_s, self.clock.now())
-        if not self.book.of(source).is_dropped:
-            self.on_believed(url, at_s, ELSEWHERE)
+        if not self.book.of(source).is_dropped and len(self._acting) < MOST_ACTED_UPON:
+            self._spawn(self._act(url, source, at_s, pushed_s, ELSEWHERE))
+
+    def _spawn(self, acting: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(acting)
+        self._acting.add(task)
+        task.add_done_callback(self._acting.discard)
 
     def judge_pushes(self, last_push_s: Mapping[str, float]) -> None:
         """Judge changes that were found before a push: it may be late, or have come to another process.

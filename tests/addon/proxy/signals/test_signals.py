@@ -9,7 +9,7 @@ from bestbefore.addon.engine.signals.evidence import SignalEvidence, SignalSourc
 from bestbefore.addon.engine.signals.listed import ListedPages
 from bestbefore.addon.feeds.sitemap import ListedPage, Sitemap
 from bestbefore.addon.proxy.signals import signals
-from bestbefore.addon.proxy.signals.signals import REASON, SITEMAP, WEBSUB, Signals
+from bestbefore.addon.proxy.signals.signals import ELSEWHERE, REASON, SITEMAP, WEBSUB, Signals
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.store.backend.interface import Tombstone
@@ -115,6 +115,13 @@ async def test_a_contact_that_began_before_a_push_neither_judges_nor_hides_it(mo
     await one.contact("1", one.now_s - 0.5)
     await one.contact("2", one.now_s + 5)
     assert one.counted == [(WEBSUB, "believed"), (WEBSUB, "right")]
+
+
+async def test_a_push_to_another_process_expires_what_a_contact_here_has_stored_since() -> None:
+    one = await known()
+    one.signals.pushed_elsewhere(PAGE, one.now_s, is_signed=True)
+    await asyncio.sleep(0.05)
+    assert (one.believed, (await one.expiry())[1]) == ([(PAGE, one.now_s, ELSEWHERE)], REASON)
 
 
 async def test_a_push_that_comes_after_its_change_was_found_is_late_and_not_wrong() -> None:
