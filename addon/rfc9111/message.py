@@ -10,6 +10,11 @@ from functools import lru_cache
 from typing import Self
 from urllib.parse import urlsplit
 
+NAME_CHARS = 40
+"""How long a name may be that is kept, so that copies in memory share it."""
+
+_lower = lru_cache(1024)(str.lower)
+
 
 class Fields:
     """Header fields in order. Names are case-insensitive; values are latin-1 text.
@@ -23,19 +28,21 @@ class Fields:
 
     def __init__(self, raw: Iterable[tuple[str, str]] = ()) -> None:
         self.raw: tuple[tuple[str, str], ...] = tuple(raw)
-        self._index: dict[str, list[str]] | None = None
+        self._index: dict[str, tuple[str, ...]] | None = None
         self._names: frozenset[str] | None = None
 
-    def _lines(self) -> dict[str, list[str]]:
-        index: dict[str, list[str]] = {}
+    def _lines(self) -> dict[str, tuple[str, ...]]:
+        index: dict[str, tuple[str, ...]] = {}
         self._index = index
         for name, value in self.raw:
-            index.setdefault(name.lower(), []).append(value)
+            lower = _lower(name) if len(name) <= NAME_CHARS else name.lower()
+            earlier = index.get(lower)
+            index[lower] = (value,) if earlier is None else (*earlier, value)
         return index
 
     def values(self, name: str) -> tuple[str, ...]:
         """The values of all lines of this name, in order."""
-        return tuple((self._index or self._lines()).get(name.lower(), ()))
+        return (self._index or self._lines()).get(name.lower(), ())
 
     def get(self, name: str) -> str | None:
         """Return all lines of this name joined with commas (RFC 9110 5.3), or None if there is none."""
