@@ -23,6 +23,7 @@ _OWN_LINES = ("match", "policy", "obey", "stale_if_down_s", "wishes", "key")
 """Fields of a rule that are printed on a line of their own or not at all; others if they differ from the default."""
 
 _WHEN_NONE: Mapping[str, str] = {
+    "workers": "one for each core, at most 4",
     "mode": "forward",
     "admin": "off",
     "admin_credentials": "none: the dashboard is for this machine",
@@ -57,7 +58,7 @@ def _format_settings(settings: Settings) -> Iterator[str]:
     for field in fields(settings):
         value = getattr(settings, field.name)
         text = _WHEN_NONE.get(field.name, "none") if value is None else _format_setting(value)
-        if field.name == "workers":
+        if field.name == "workers" and value is not None:
             text = str(value)
         if field.name == "mode" and value is not None:
             text = f"reverse:{text}"

@@ -18,6 +18,7 @@ from bestbefore.addon.clock import VARIABLE, Clock, FastClock, clock_from_enviro
 from bestbefore.addon.config.settings import Address, Settings
 from bestbefore.addon.config.watch import ConfigWatch
 from bestbefore.addon.errors import InputError
+from bestbefore.addon.workers.cores import default_workers
 
 _OPTIONS = (
     click.option("--listen", metavar="HOST:PORT", help="Address to listen on (default 127.0.0.1:8080)."),
@@ -51,7 +52,7 @@ def proxy_options[F: Callable[..., Any]](command: F) -> F:
 @click.command("proxy")
 @proxy_options
 @click.option("--workers", metavar="N",
-              help="Number of processes that serve the address, with one store: 1 to 64 (default 1).")
+              help="Number of processes that serve the address, with one store: 1 to 64 (default: cores, at most 4).")
 @click.option("--hub", "channel", metavar="URL",
               help="Take copies from a hub's channel, on a Redis server: rediss://USER:PASSWORD@HOST:PORT/DB.")
 @click.option("--subscribe", multiple=True, metavar="PATTERN",
@@ -67,7 +68,7 @@ def command(
 
     \b
       bestbefore proxy
-      bestbefore proxy --config proxy.toml --workers 2
+      bestbefore proxy --config proxy.toml --workers 1
       bestbefore proxy --mode reverse:https://www.example.org --listen 127.0.0.1:8080
     """  # noqa: D301 - click keeps lines after a backspace
     options = {**given, "subscribe": list(subscribe), "download": list(download)}
@@ -80,17 +81,18 @@ def run(config_file: Path | None, options: Mapping[str, object], *, quiet: bool,
         raise InputError(f"{VARIABLE} needs --state or --store: another clock needs another store")
     clock = clock_from_environment(os.environ)
     watch = ConfigWatch(config_file, options)
-    if watch.config.settings.workers > 1 and is_hub:
+    workers = watch.config.settings.workers or (1 if is_hub else default_workers())
+    if workers > 1 and is_hub:
         raise InputError("a hub is one process: [proxy] workers must be 1")
     sockets = _passed_sockets(watch.config.settings)
     _log_plainly()
     if isinstance(clock, FastClock):
         click.echo(f"warning: {VARIABLE}: policy time runs {clock.factor:g} times faster than real time", err=True)
-    if watch.config.settings.workers > 1:
+    if workers > 1:
         # mitmproxy is imported only here, so that `bestbefore proxy --help` does not import it.
         from bestbefore.addon.workers.supervisor import supervise
 
-        supervise(watch, clock, sockets, log_requests=not quiet)
+        supervise(watch, clock, workers, sockets, log_requests=not quiet)
         return
     with contextlib.suppress(asyncio.CancelledError):  # stopped before it listened
         asyncio.run(_run(watch, clock, sockets, quiet=quiet, is_hub=is_hub))

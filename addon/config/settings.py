@@ -57,8 +57,8 @@ class Settings:
 
     listen: Address = Address("127.0.0.1", 8080)
     """The address on which clients reach the proxy."""
-    workers: int = 1
-    """How many processes serve the address."""
+    workers: int | None = None
+    """How many processes serve the address; None: one for each core, at most four."""
     mode: Server | None = None
     """The origin behind a reverse proxy; None: a forward proxy."""
     state: Path

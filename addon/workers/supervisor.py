@@ -49,7 +49,9 @@ STOP_S = 20.0
 """After which workers that do not end are killed; they wait 5 s for requests in progress and 5 s for the store."""
 
 
-def supervise(watch: ConfigWatch, clock: Clock, passed: list[socket.socket], *, log_requests: bool) -> None:
+def supervise(
+    watch: ConfigWatch, clock: Clock, workers: int, passed: list[socket.socket], *, log_requests: bool
+) -> None:
     """Run the workers of a proxy until SIGINT or SIGTERM. Must be called before any thread is started.
 
     `passed`: sockets that already listen, in place of the configured address.
@@ -61,14 +63,21 @@ def supervise(watch: ConfigWatch, clock: Clock, passed: list[socket.socket], *, 
         raise click.ClickException(listening_error(settings.listen, error)) from None
     forker = Forker(lambda end: work(end, sockets))
     try:
-        asyncio.run(_Supervisor(watch, clock, forker, sockets, log_requests=log_requests).run())
+        asyncio.run(_Supervisor(watch, clock, workers, forker, sockets, log_requests=log_requests).run())
     finally:
         forker.close()
 
 
 class _Supervisor(Collector):
     def __init__(
-        self, watch: ConfigWatch, clock: Clock, forker: Forker, sockets: list[socket.socket], *, log_requests: bool
+        self,
+        watch: ConfigWatch,
+        clock: Clock,
+        workers: int,
+        forker: Forker,
+        sockets: list[socket.socket],
+        *,
+        log_requests: bool,
     ) -> None:
         self._watch = watch
         self._clock = clock
@@ -82,7 +91,7 @@ class _Supervisor(Collector):
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
         self._stopping = asyncio.Event()
-        self._place = WorkerPlace(workers=self._settings.workers)
+        self._place = WorkerPlace(workers=workers)
 
     @property
     def _settings(self) -> Settings:
@@ -124,7 +133,7 @@ class _Supervisor(Collector):
             )  # fmt: skip
             closing.push_async_callback(admin.close)
         self._place = WorkerPlace(
-            workers=settings.workers,
+            workers=self._place.workers,
             socket=store_socket,
             admin=None if admin is None else Address(admin.host, admin.port),
         )
@@ -134,7 +143,7 @@ class _Supervisor(Collector):
             # The first one creates the certificate authority and the identity of the proxy.
             greeting = await self._started(1)
             if not self._stopping.is_set():
-                await asyncio.gather(*(self._started(number) for number in range(2, settings.workers + 1)))
+                await asyncio.gather(*(self._started(number) for number in range(2, self._place.workers + 1)))
             if greeting and not self._stopping.is_set():
                 texts.write(greeting)
                 await self._watch_over(texts)

@@ -54,7 +54,12 @@ async def _run(end_of_pair: socket.socket, sockets: Sequence[socket.socket]) -> 
     channel.send(Born(os.getpid()))
     begin = await channel.receive()
     if isinstance(begin, Begin):
-        await _Worker(begin, channel).run(sockets)
+        try:
+            worker = _Worker(begin, channel)
+        except (InputError, OSError, ValueError) as error:  # from the files that the configuration names
+            channel.send(Failed(str(error), is_input=True))
+        else:
+            await worker.run(sockets)
     await channel.close()
 
 

@@ -78,7 +78,7 @@ async def running_proxy(
     """A proxy whose clock began at `start_s`, now or at `zero_s` of the monotonic clock."""
     own = [sys.executable, __file__, "-" if zero_s is None else repr(zero_s), "-" if lease_s is None else repr(lease_s)]
     process = await asyncio.create_subprocess_exec(
-        *own, "proxy", "--quiet", "--admin", "off", "--state", state, "--store", store,
+        *own, "proxy", "--quiet", "--workers", "1", "--admin", "off", "--state", state, "--store", store,
         "--config", config, "--listen", "127.0.0.1:0",
         stdout=PIPE, env={**os.environ, "BESTBEFORE_CLOCK": f"{start_s},{factor}"},
     )

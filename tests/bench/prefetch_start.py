@@ -68,8 +68,8 @@ async def measured(folder: Path, number: int) -> tuple[float, float, float, list
     config = folder / "proxy.toml"
     config.write_text(CONFIG.format(admin=PORT + 1))
     process = await asyncio.create_subprocess_exec(
-        Path(sys.executable).parent / "bestbefore", "proxy", "--quiet", "--state", folder, "--config", config,
-        "--store", f"redis://127.0.0.1:{PORT}/0", "--listen", f"127.0.0.1:{PORT + 2}",
+        Path(sys.executable).parent / "bestbefore", "proxy", "--quiet", "--workers", "1", "--state", folder,
+        "--config", config, "--store", f"redis://127.0.0.1:{PORT}/0", "--listen", f"127.0.0.1:{PORT + 2}",
     )
     hits: list[float] = []
     try:

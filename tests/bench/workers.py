@@ -31,12 +31,13 @@ SLOW_S = 3.0
 EXPLANATION = """\
 Hits of 10 KB over 16 connections (`wrk`), in a second of processor time of all processes of the proxy, the
 supervisor and the store among them: one process and two in turn, and the median ratio of the pairs. What a miss
-takes one client, the median of 300, and its processor time: two workers take a lease in the store for each contact,
-one does not. How long after a response a copy is a hit at the other worker, and after a purge is none any more,
-asked every 5 ms by requests with `only-if-cached`; "load": while `wrk` asks for hits. Contacts when 200 clients ask
-for an object at once for which the origin takes 3 s; and when the worker that contacts the origin is killed by
-SIGKILL one second after they asked: who is answered, and when after the kill, less the origin's 3 s. Requests that
-six clients lose which each open a connection for each request, when one of two workers is killed under their load."""
+takes one client, the median of 300, and its processor time: two workers take a lease in the store for each
+contact, one does not. How many of the connections that `wrk` opens at once each worker has. How long after a
+response a copy is a hit at the other worker, and after a purge is none any more, asked every 5 ms by requests with
+`only-if-cached`; "load": while `wrk` asks for hits. Contacts when 200 clients ask for an object at once for which
+the origin takes 3 s; and when the worker that contacts the origin is killed by SIGKILL one second after they
+asked: who is answered, and when after the kill, less the origin's 3 s. Requests that six clients lose which each
+open a connection for each request, when one of two workers is killed under their load."""
 
 
 class Origin:
@@ -126,12 +127,36 @@ def sockets_with(process: int, peer_port: int) -> bool:
     return not wanted.isdisjoint(links)
 
 
-def wrk(port: int, url: str, seconds: float) -> subprocess.Popen[str]:
+def connections_at(process: int, port: int) -> int:
+    """How many connections a process has at its port."""
+    table = [line.split() for line in Path(f"/proc/{process}/net/tcp").read_text().splitlines()]
+    wanted = {f"socket:[{line[9]}]" for line in table if line[1] == f"0100007F:{port:04X}" and line[3] == "01"}
+    found = 0
+    for fd in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(OSError):
+            found += str(fd.readlink()) in wanted
+    return found
+
+
+def spread(process: int, port: int, url: str) -> str:
+    """How the connections that come at once are spread over the workers."""
+    found = []
+    for number in (16, 64, 256):
+        load = wrk(port, url, 600, number)
+        time.sleep(3.0)
+        at = [connections_at(worker, port) for worker in tree(process)[1:]]
+        found.append("/".join(str(one) for one in at if one))
+        load.terminate()
+        load.wait()
+    return ", ".join(found)
+
+
+def wrk(port: int, url: str, seconds: float, connections: int = 16) -> subprocess.Popen[str]:
     script = Path(tempfile.gettempdir()) / f"bb-{os.getpid()}.lua"
     script.write_text(
         f'request = function() return "GET {url} HTTP/1.1\\r\\nHost: {url.split("/")[2]}\\r\\n\\r\\n" end\n'
     )
-    command = ["wrk", "-t1", "-c16", f"-d{seconds:g}", "-s", script, f"http://127.0.0.1:{port}"]
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}", "-s", script, f"http://127.0.0.1:{port}"]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
@@ -290,6 +315,8 @@ async def measure(rounds: int, seconds: float, samples: int) -> Iterator[str]:
             for name, own in (("one process", one), ("two", two)):
                 took_ms, computed_ms = await asyncio.to_thread(miss_ms, *own, f"{url}/{time.time_ns()}", 300)
                 lines.append(f"a miss, {name}: {took_ms:.1f} ms, of processor time {computed_ms:.1f} ms")
+            shares = await asyncio.to_thread(spread, *two, url + "/hit")
+            lines.append(f"16, 64 and 256 connections over two workers: {shares}")
             for words in ("idle", "load"):
                 load = wrk(two[1], url + "/hit", 600) if words == "load" else None
                 copies, purges = await asyncio.to_thread(spreading, *two, url, samples)

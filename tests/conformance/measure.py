@@ -41,8 +41,8 @@ def of_bestbefore(folder: Path, configuration: str) -> Tests:
         config = Path(state) / "proxy.toml"
         config.write_text(configuration)
         proxy = subprocess.Popen(
-            [Path(sys.executable).parent / "bestbefore", "proxy", "--quiet", "--listen", "127.0.0.1:0",
-             "--admin", "off", "--state", state, "--config", config],
+            [Path(sys.executable).parent / "bestbefore", "proxy", "--quiet", "--workers", "1",
+             "--listen", "127.0.0.1:0", "--admin", "off", "--state", state, "--config", config],
             stdout=subprocess.PIPE,
             text=True,
         )

@@ -27,6 +27,8 @@ class ProxyProcess:
             [
                 COMMAND,
                 "proxy",
+                "--workers",
+                "1",
                 "--listen",
                 "127.0.0.1:0",
                 "--admin",

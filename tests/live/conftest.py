@@ -187,7 +187,13 @@ def _starting(folder: Path, preloaded: Preloaded, authorities: Iterator[Path]) -
         under: Sequence[str] = (),
         kind: str = "proxy",
     ) -> Proxy:
-        """`under`: a command that becomes the one that is given to it, such as `unshare`. `kind`: or `hub`."""
+        """`under`: a command that becomes the one that is given to it, such as `unshare`. `kind`: or `hub`.
+
+        It has one process unless the options say otherwise: each further one takes a second to start. Several are
+        tested in test_workers.py and test_stampede.py.
+        """
+        if kind == "proxy" and "--workers" not in options:
+            options = (*options, "--workers", "1")
         command = [kind, "--listen", "127.0.0.1:0", "--state", str(state), "--admin", "127.0.0.1:0", *options]
         env = {**os.environ, **(env or {})}
         process: subprocess.Popen[str] | Forked

@@ -55,7 +55,7 @@ def refused_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator
 
     def run_here(*options: str) -> tuple[int, str]:
         state = () if "--state" in options else ("--state", str(tmp_path / "state"))
-        status = cli.run(["proxy", "--admin", "off", "--listen", "127.0.0.1:0", *options, *state])
+        status = cli.run(["proxy", "--admin", "off", "--listen", "127.0.0.1:0", "--workers", "1", *options, *state])
         out, err = capsys.readouterr()
         assert out == ""
         (line,) = err.splitlines()

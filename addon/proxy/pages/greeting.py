@@ -29,13 +29,13 @@ def greeting(
     admin = "  metrics      off\n"
     if admin_url:
         admin = f"  dashboard    {admin_url}/\n  metrics      {admin_url}/metrics\n"
-    several = "" if workers == 1 else f"  workers      {workers}, each with a part of the connections\n"
     logged = "" if traffic is None else f"  traffic log  {state / FOLDER}: requests are kept for {traffic}\n"
     return f"""\
 bestbefore {version("bestbefore")} listens on {proxy_url}
 
   state        {state} (store: {store})
-{several}{logged}{admin}  certificate  {ca_file}
+  workers      {workers}
+{logged}{admin}  certificate  {ca_file}
                Trust it, and HTTPS is cached too. How: open http://{HOST}/ through the proxy.
                For one command: curl --cacert {shlex.quote(str(bundle))}
   try          curl -i --proxy {proxy_url} http://{HOST}/clock

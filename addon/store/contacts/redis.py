@@ -19,7 +19,9 @@ _take = script(
     """
 if ARGV[3] == '0' and redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
 local set = redis.pcall('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])  -- a full server refuses it, but can be read
-return type(set) == 'table' and set.ok and 1 or 0""",
+if type(set) == 'table' and set.ok then return 1 end
+local holder = redis.call('GET', KEYS[1])  -- the command may be sent again after a lost connection
+return (holder == ARGV[1] or holder == ARGV[1] .. '!') and 1 or 0""",
     "string",
     "hash",
 )

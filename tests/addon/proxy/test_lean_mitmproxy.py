@@ -19,7 +19,8 @@ def greet(*_):
     os.kill(os.getpid(), signal.SIGTERM)
 
 proxy._greet = greet
-proxy.command(["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--quiet", "--state", sys.argv[1]])
+options = ["--workers", "1", "--quiet", "--state", sys.argv[1]]
+proxy.command(["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", *options])
 """
 
 

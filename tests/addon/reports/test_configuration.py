@@ -38,7 +38,7 @@ def test_values_have_their_lines(tmp_path: Path) -> None:
     assert proxy["store"] == ("redis://...@192.0.2.1/0", "line 3")
     assert proxy["keep"] == ("259200s", "line 4")
     assert proxy["listen"] == ("127.0.0.1:3128", "command line")
-    assert proxy["workers"] == ("1", "default")
+    assert proxy["workers"] == ("not set", "default")
     assert [(one.key, one.value) for one in found[3].values[1:]] == [("obey", "shorten"), ("feed_hint", "7200s")]
     assert "secret" not in str(found)
     file.write_text("broken = ")

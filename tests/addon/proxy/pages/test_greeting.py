@@ -54,5 +54,4 @@ def test_several_processes_are_named() -> None:
         "traffic": None,
         "show": "show",
     }
-    assert "workers" not in greeting(**given)
     assert "\n  workers      2" in greeting(**given, workers=2)
