@@ -54,6 +54,8 @@ TESTED_BY = {
         " addon/dashboard/pages/overview addon/dashboard/pages/page addon/dashboard/pages/plan"
         " addon/dashboard/pages/policies addon/dashboard/pages/requests addon/dashboard/pages/tunnels"
         " addon/dashboard/recent addon/reports/domains addon/reports/feeds"
+        " addon/commands/clients/admin_pages addon/commands/upkeep/followed_proxy addon/commands/upkeep/top"
+        " addon/dashboard/programs"
     ),
     "tests/live/test_proxy.py": "addon/commands/proxy addon/entry/bestbefore_addon",
     "tests/live/test_workers.py": (

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from aiohttp import web
 
-from bestbefore.addon.dashboard import static
+from bestbefore.addon.dashboard import programs, static
 from bestbefore.addon.dashboard.access import DashboardAccess, is_here
 from bestbefore.addon.dashboard.actions import DONE, Actor, Form
 from bestbefore.addon.dashboard.comparison.comparison import PolicyComparison
@@ -94,6 +94,8 @@ class Dashboard:
         for entry in PAGES:
             application.router.add_get(entry.path, self._page(entry), allow_head=False)
         application.router.add_post("/configuration", self._check_configuration)
+        for path, content in ((programs.TOP_PATH, programs.top), (programs.REQUESTS_PATH, programs.requests)):
+            application.router.add_get(path, self._program(content), allow_head=False)
         application.router.add_post("/act", self._act)
         application.router.add_get("/live", self._changes, allow_head=False)
         for name in STATIC:
@@ -111,6 +113,16 @@ class Dashboard:
             self._access.check(request)
             status, html = await self._rendered(entry, request, whole=True)
             return web.Response(text=html, status=status, content_type="text/html", charset="utf-8")
+
+        return show
+
+    def _program(self, content: programs.Content) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def show(request: web.Request) -> web.Response:
+            self._access.check(request)
+            try:
+                return programs.answer(await content(self._source, self._recent, dict(request.query)))
+            except STORE_ERRORS as error:
+                raise web.HTTPServiceUnavailable(text=f"503: the store does not answer: {error}\n") from None
 
         return show
 

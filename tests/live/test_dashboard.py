@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable, Mapping
 from http.client import HTTPConnection
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
+
+from bestbefore.addon import cli
 
 pytestmark = pytest.mark.live
 
@@ -281,3 +283,38 @@ def test_the_configuration_names_the_source_of_each_value(show: Show) -> None:
     assert rows["listen"][1] == "command line"
     assert rows["via_request"] == ("true", "default")
     assert "open sesame" not in text
+
+
+def test_programs_read_the_figures_and_the_requests_as_they_come(
+    show: Show, proxy: Any, origin: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert {show(path, PASSED_ON).status for path in ("/top.json", "/requests.json")} <= {401, 429}
+    assert show("/requests.json", CROSS_SITE).status == 403
+    found = re.search(r"dashboard +http://(127\.0\.0\.1:\d+)/\n", proxy.greeting)
+    assert found is not None
+    admin = ("--admin", found[1])
+    last = json.loads(show("/requests.json").text)["last"]
+    proxy.get(origin.url + "/page?programs")
+    lines = json.loads(show(f"/requests.json?after={last}").text)["lines"]
+    assert [json.loads(line)["url"] for line in lines] == [origin.url + "/page"], "without the query, as in the log"
+    assert json.loads(show(f"/requests.json?after={last + 1}").text) == {"last": last + 1, "lost": 0, "lines": []}
+
+    assert cli.run(["tail", *admin, "--all", "--json", "--url", origin.url + "/page"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == lines[0]
+    assert cli.run(["top", *admin, "--once", "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["requests"] >= figures["hits"] > 0
+    assert [one["domain"] for one in figures["domains"]] == ["127.0.0.1"]
+    assert origin.url + "/page" in [one["url"] for one in figures["top_objects"]]
+    assert figures["clients"][0]["client"] == "127.0.0.1"
+    assert cli.run(["top", *admin, "--once", "--sort", "hits"]) == 0
+    assert "domains by hits" in capsys.readouterr().out
+
+    password_of = f"http://ann:wrong@{urlsplit(origin.url).netloc}"
+    for given, status, why in (
+        ("nowhere", 2, "--admin nowhere: expected HOST:PORT"),
+        ("127.0.0.1:1", 1, "no proxy answers at http://127.0.0.1:1/ (Connection refused)"),
+        (password_of, 1, "is no such bestbefore (status 404)"),
+    ):
+        assert cli.run(["top", "--admin", given]) == status
+        assert why in capsys.readouterr().err

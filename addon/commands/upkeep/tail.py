@@ -1,4 +1,4 @@
-"""`bestbefore tail`: follow the request log, with filters."""
+"""`bestbefore tail`: follow the request log, or the requests of a running proxy, with filters."""
 
 import sys
 from collections import deque
@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from threading import Event
+from typing import Protocol
 
 import click
 import msgspec
 
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.admin.requestlog import RequestLines
+from bestbefore.addon.commands.clients.admin_pages import AdminPages
 from bestbefore.addon.commands.store_options import parse_objects
 from bestbefore.addon.commands.upkeep.followed_file import FollowedFile
+from bestbefore.addon.commands.upkeep.followed_proxy import FollowedProxy
 from bestbefore.addon.config import values
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.engine.outcome import Outcome
@@ -52,16 +55,28 @@ class _Line(msgspec.Struct, frozen=True):
         )  # fmt: skip
 
 
+class Followed(Protocol):
+    """Lines of a log in JSON, as they come."""
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines that came since the last call."""
+
+    def close(self) -> None: ...
+
+
 _decode = msgspec.json.Decoder(_Line).decode
 
 
 @click.command("tail")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--config", "config_file", type=click.Path(path_type=Path), metavar="FILE",
-              help="Configuration file of the proxy, in TOML, for its log_file (default: none).")
+              help="Configuration file of the proxy, in TOML, for its log_file, or without one for its admin address.")
+@click.option("--admin", metavar="HOST:PORT",
+              help="Follow the requests of a proxy at this admin address, also http://USER:PASSWORD@HOST:PORT; "
+              "without a log.")
 @click.option("--lines", type=click.IntRange(0), metavar="N", default=20, show_default=True,
               help="Number of earlier lines that are shown first.")
-@click.option("--all", "everything", is_flag=True, help="Show all lines that the file has, and end.")
+@click.option("--all", "everything", is_flag=True, help="Show all lines that there are, and end.")
 @click.option("--url", "pattern", metavar="PATTERN", help="Only these objects: a URL or pattern such as example.org.")
 @click.option("--client", metavar="ADDRESS", help="Only requests from this address.")
 @click.option("--verdict", "verdicts", multiple=True, type=click.Choice([str(one) for one in Outcome]),
@@ -70,24 +85,28 @@ _decode = msgspec.json.Decoder(_Line).decode
 @click.option("--slower", metavar="DURATION", help="Only those that took this or longer: seconds, or s, m, h or d.")
 @click.option("--json", "as_json", is_flag=True, help="Print the lines as they are in the log: a JSON object each.")
 def command(
-    file: Path | None, config_file: Path | None, lines: int, pattern: str | None, client: str | None,
+    file: Path | None, config_file: Path | None, admin: str | None, lines: int, pattern: str | None, client: str | None,
     verdicts: tuple[str, ...], reasons: tuple[str, ...], slower: str | None, *, everything: bool, as_json: bool,
 ) -> None:
     """Follow the request log in FILE, or in the log_file of --config, also over rotations. Ctrl-C ends it.
 
-    The log must be in the format json (log_format = "json").
+    The log must be in the format json (log_format = "json"). Without a log, the requests come from the admin address
+    of the proxy, which keeps the last 500 while it is asked: the first ones are those from then on.
 
     \b
+      bestbefore tail
       bestbefore tail --config proxy.toml --verdict miss --url '*.example.org'
       bestbefore tail /var/log/bestbefore/access.log --slower 1s
       bestbefore tail --all access.log --json | jq .reason | sort | uniq -c
     """  # noqa: D301 - click keeps lines after a backspace
-    path = _path(file, config_file)
+    if file is not None and admin is not None:
+        raise InputError("FILE and --admin exclude each other")
     filters = list(_filters(pattern, client, verdicts, reasons, slower))
-    try:
-        followed = FollowedFile(path, None if everything else LAST_BYTES)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
+    settings = load_config(config_file).settings
+    path = file or (settings.log_file if admin is None else None)
+    followed: Followed = (
+        FollowedProxy(AdminPages.of(admin, settings)) if path is None else _opened(path, everything=everything)
+    )
     shown = RequestLines(sys.stdout)
     with closing(followed):
         if shown.heading is not None and not as_json:
@@ -102,11 +121,11 @@ def command(
                 click.echo(raw if as_json else shown.line(one))
 
 
-def _path(file: Path | None, config_file: Path | None) -> Path:
-    path = file or load_config(config_file).settings.log_file
-    if path is None:
-        raise InputError("there is no log file: give FILE, or --config with log_file in [proxy]")
-    return path
+def _opened(path: Path, *, everything: bool) -> FollowedFile:
+    try:
+        return FollowedFile(path, None if everything else LAST_BYTES)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
 
 
 def _filters(
@@ -129,7 +148,7 @@ def _filters(
         yield lambda one: one.duration_s >= least_s
 
 
-def _matching(followed: FollowedFile, path: Path, filters: list[_Filter]) -> Iterator[tuple[str, Answered]]:
+def _matching(followed: Followed, path: Path | None, filters: list[_Filter]) -> Iterator[tuple[str, Answered]]:
     """Yield the lines that pass all filters. Raises InputError if the log is not in JSON."""
     for raw in followed.lines():
         try:

@@ -51,7 +51,10 @@ def test_the_lines_are_those_that_the_proxy_prints_and_pass_the_filters(
 
 def test_what_cannot_be_followed_is_an_error_of_one_line(bestbefore: Run, log: Path, tmp_path: Path) -> None:
     assert bestbefore("tail", tmp_path / "none") == (2, "", f"bestbefore: {tmp_path}/none: No such file or directory\n")
-    assert "give FILE, or --config" in bestbefore("tail")[2]
+    assert bestbefore("tail", log, "--admin", "x:1") == (2, "", "bestbefore: FILE and --admin exclude each other\n")
+    config = tmp_path / "off.toml"
+    config.write_text('[proxy]\nadmin = "off"\n')
+    assert "admin address of this configuration is off: give --admin" in bestbefore("tail", "--config", config)[2]
     assert bestbefore("tail", log, "--slower", "soon")[0] == 2
     log.write_text("2026-11-20 05:53:31Z  miss\n")
     assert 'set log_format = "json"' in bestbefore("tail", log)[2]
