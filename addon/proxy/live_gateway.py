@@ -1,7 +1,7 @@
 """The gateway of the running proxy: it admits clients, refuses requests, and answers them."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import KW_ONLY, dataclass, field
 
 import mitmproxy.http
@@ -25,8 +25,8 @@ from bestbefore.addon.proxy.mitm.forwarded import upgrade_protocols
 from bestbefore.addon.proxy.mitm.gateway import HIT_BYTES
 from bestbefore.addon.proxy.mitm.translate import fields_of
 from bestbefore.addon.proxy.mitm.wire import hit_protocol
-from bestbefore.addon.proxy.mitm.wire.kept import KeptRoom
-from bestbefore.addon.proxy.mitm.wire.written import AtSocket
+from bestbefore.addon.proxy.mitm.wire.kept import KeptRoom, SharedAnswers
+from bestbefore.addon.proxy.mitm.wire.written import AtSocket, Written
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.tunnels.first_speaker import Expected, FirstSpeakers
@@ -53,6 +53,7 @@ class LiveGateway:
     _: KW_ONLY
     uses_hooks: bool
     kept: KeptRoom = field(default_factory=KeptRoom)
+    shared: SharedAnswers[Written] = field(default_factory=SharedAnswers)
     _undecided: Pending | None = field(init=False, default=None)
     """The decision on the last request for which `hit` returned None."""
 
@@ -88,6 +89,10 @@ class LiveGateway:
             return decided
         self._undecided = decided
         return None
+
+    def sender(self, client: Client) -> Hashable | None:
+        """Return the client's address and mode; None where credentials are required: a tunnel's count later too."""
+        return None if self.gate.access.users else (peer_of(client), client.proxy_mode.full_spec)
 
     def begin(self, request: Request, client: Client, started_s: float) -> Pending | None:
         """Return the pending decision on a request that is no hit, as `decide` would to an admitted client.

@@ -21,8 +21,8 @@ from bestbefore.addon.proxy.limits import DEFAULT_LIMITS, TimeLimits
 from bestbefore.addon.proxy.mitm import bounds
 from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
-from bestbefore.addon.proxy.mitm.wire.kept import KeptRoom
-from bestbefore.addon.proxy.mitm.wire.written import AtSocket
+from bestbefore.addon.proxy.mitm.wire.kept import KeptRoom, SharedAnswers
+from bestbefore.addon.proxy.mitm.wire.written import AtSocket, Written
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.tunnels.first_speaker import Expected
 from bestbefore.addon.rfc9111.message import Request
@@ -59,7 +59,7 @@ class ReplayGateway:
 
     def __init__(self, exchanges: Exchanges, clock: Clock) -> None:
         self.partition = ""
-        self.kept = KeptRoom()
+        self.kept, self.shared = KeptRoom(), SharedAnswers[Written]()
         self._exchanges = exchanges
         self._clock = clock
 
@@ -70,6 +70,9 @@ class ReplayGateway:
     def hit(self, request: Request, client: Client, started_s: float) -> Answer | None:  # noqa: ARG002
         """Return None: all requests of a trace take the same way."""
         return None
+
+    def sender(self, client: Client) -> None:
+        """Return None: each answer is made for its request."""
 
     def begin(self, request: Request, client: Client, started_s: float) -> Pending | None:  # noqa: ARG002
         """Return None, as `hit` does."""

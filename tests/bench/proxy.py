@@ -32,8 +32,8 @@ processor time are steadier. Times are multiples of stock mitmdump with an addon
 median of the rounds, with the smallest and the largest. *By streams* is bestbefore with one process and every request
 through mitmproxy's events, *at the bytes* with one process as it is installed ([layer](../decisions/layer.md)), *2
 workers* with two. The others have one process or thread that serves, 64 MB of memory for copies and a log of requests
-(nginx keeps copies in files). Where one URL is asked for, its answer is sent again as it was for up to a second; with
-{URLS} URLs in turn each answer is made for its request. `wrk` takes a core of its own, so that with 2 workers on two
+(nginx keeps copies in files). An answer is sent again as it was for up to a second to the same request from the same
+address; with {URLS} URLs in turn more answers are made. `wrk` takes a core of its own, so that with 2 workers on two
 cores it is processor time that tells. The client of HTTPS is in Python, with requests made before: it takes a part of
 the time, and processor time tells more there, too."""
 

@@ -108,6 +108,32 @@ def test_hits_are_the_same_whether_requests_come_whole_in_pieces_or_at_once(
     assert shared_proxy.metric(HITS) - hits == 3 * len(REQUESTS)
 
 
+def test_an_answer_is_repeated_on_other_connections_until_the_copy_is_gone(
+    shared_proxy: Any, start_raw_origin: Callable[..., str]
+) -> None:
+    url = start_raw_origin(b"HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 2\r\n\r\nok")
+
+    def responses(connection: Connection, *methods: bytes) -> list[bytes]:
+        found = []
+        for method in methods:
+            connection.send(connection.request(method, b""))
+            found.append(connection.response(method))
+        return found
+
+    with (
+        closing(Connection(shared_proxy.port, url, intercepted=False)) as one,
+        closing(Connection(shared_proxy.port, url, intercepted=False)) as other,
+    ):
+        missed, hit, *_ = responses(one, *[b"GET"] * 4)
+        assert b"fwd=uri-miss" in missed
+        hits = shared_proxy.metric(HITS)
+        assert responses(other, b"GET", b"GET", b"HEAD")[:2] == [hit, hit]
+        assert responses(one, b"GET") == [hit]
+        assert shared_proxy.metric(HITS) - hits == 4
+        assert b" 200 " in responses(other, b"PURGE")[0]
+        assert responses(one, b"GET") == [missed]
+
+
 CONTENT = b"x" * 2000 + b"END"
 NOT_STORED = b"HTTP/1.1 200 OK\r\nCache-Control: no-store\r\n%b\r\n" + CONTENT
 WITH_LENGTH = NOT_STORED % (b"Content-Length: %d\r\n" % len(CONTENT))

@@ -1,5 +1,6 @@
 """The interface of the gateway, the shell around the engine, as mitmproxy's layers and hooks use it."""
 
+from collections.abc import Hashable
 from typing import Protocol
 
 import mitmproxy.http
@@ -9,8 +10,8 @@ from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.context import Pending
 from bestbefore.addon.proxy.exchange.interim import Interim
 from bestbefore.addon.proxy.limits import TimeLimits
-from bestbefore.addon.proxy.mitm.wire.kept import KeptRoom
-from bestbefore.addon.proxy.mitm.wire.written import AtSocket
+from bestbefore.addon.proxy.mitm.wire.kept import KeptRoom, SharedAnswers
+from bestbefore.addon.proxy.mitm.wire.written import AtSocket, Written
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.tunnels.first_speaker import Expected
 from bestbefore.addon.rfc9111.message import Request
@@ -24,6 +25,8 @@ class Gateway(Protocol):
 
     kept: KeptRoom
     """The room for answers that may be repeated."""
+    shared: SharedAnswers[Written]
+    """The answers that may be repeated on any connection of the same sender."""
     uses_hooks: bool
     """Whether mitmproxy has other addons, so that each exchange must pass through their hooks as a flow."""
 
@@ -44,6 +47,12 @@ class Gateway(Protocol):
         """Return the answer to an unambiguous request if a copy in memory gives it at once; None: `decide` decides.
 
         Content of the answer is in memory, and at most `HIT_BYTES`.
+        """
+
+    def sender(self, client: Client) -> Hashable | None:
+        """Return what the answers to requests on a connection without tunnel depend on, besides the requests.
+
+        None if they may also depend on what the connection has sent before.
         """
 
     def begin(self, request: Request, client: Client, started_s: float) -> Pending | None:

@@ -89,6 +89,7 @@ class CachingHttpLayer(HttpLayer):
             return
         self.connections[self.context.client] = StrictHttp1Server(context)
         if hits is not None and self._reads_the_socket():
+            hits.shares = self.mode is HTTPMode.regular
             self._gateway.answer_at_socket(self.context.client, AtSocket(self._hits_before_close, self._unanswered))
         elif hits is not None:
             is_ready = partial(internals.is_between_messages, self)

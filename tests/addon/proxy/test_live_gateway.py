@@ -9,6 +9,7 @@ from mitmproxy.test import tflow
 
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.config.watch import ConfigWatch
+from bestbefore.addon.proxy.access.access import Access
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.context import Pending
 from bestbefore.addon.proxy.mitm import bounds, transports
@@ -61,6 +62,16 @@ async def test_a_fault_of_ours_is_an_answer_and_not_an_endless_wait(
     assert answer.head.status == 500
     assert answer.head.fields.get("cache-status") == "bestbefore; detail=fault"
     assert "a bug in bestbefore" in caplog.text
+
+
+async def test_answers_are_shared_by_the_connections_of_an_address_unless_credentials_are_required(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sender = service.gateway.sender
+    assert sender(client()) == sender(client())
+    assert None is not sender(client()) != sender(client("192.0.2.1"))
+    monkeypatch.setattr(service.gateway.gate, "access", Access(users={"joe": "pw"}))
+    assert sender(client()) is None
 
 
 async def test_also_where_nothing_was_decided_yet(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

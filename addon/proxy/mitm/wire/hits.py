@@ -28,6 +28,9 @@ class WireHits:
         self._server: FixedServer | None = None
         self._reader = SimpleRequestReader(None)
         self._kept = KeptAnswers[bytes, Written](gateway.kept)
+        self.shares = False
+        """Whether answers are shared with other connections: only those on which each request names its server, as it
+        came from the socket."""
         self.unanswered: tuple[SimpleRequest, float, int] | None = None
         """The simple request behind those that `answer` has answered, when it was read, and its size, bytes."""
 
@@ -37,7 +40,11 @@ class WireHits:
         `may_close`: whether requests are answered that close the connection.
         """
         self.unanswered = None
-        if (kept := self._kept.get(data)) is not None:
+        sender = self._gateway.sender(self._context.client) if self.shares else None
+        if sender is not None:
+            if (shared := self._gateway.shared.get(sender, data)) is not None:
+                return shared
+        elif (kept := self._kept.get(data)) is not None:
             return kept[1]
         server = self._fixed_server()
         if server != self._server:
@@ -61,7 +68,11 @@ class WireHits:
             return None
         response = b"".join(parts)
         if end == len(data) and len(parts) == 1 and not closes and (repeat := answers[0].repeat) is not None:
-            self._kept.keep(data, repeat, Written(response, end, closes, repeat.finish), len(response))
+            written = Written(response, end, closes, repeat.finish)
+            if sender is not None:
+                self._gateway.shared.keep(sender, data, repeat, written, len(response))
+            else:
+                self._kept.keep(data, repeat, written, len(response))
         return Written(response, end, closes, lambda: _finish(answers))
 
     def forget(self) -> None:

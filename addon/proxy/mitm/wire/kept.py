@@ -1,5 +1,6 @@
-"""The answers to the last requests on each connection, for the same requests again."""
+"""The answers to the last requests, for the same requests again: on one connection, or by one sender."""
 
+from collections.abc import Hashable
 from typing import Any
 
 from bestbefore.addon.proxy.exchange.answer import Repeatable
@@ -63,3 +64,37 @@ class KeptAnswers[K, V]:
         if self._kept:
             self._kept, self._bytes = {}, 0
             self._room.release(self)
+
+
+class SharedAnswers[V]:
+    """What is sent for the last requests of all connections, by their sender and what was received.
+
+    Only for requests whose answers depend on nothing else that a connection has sent. Those kept for longest give way.
+    """
+
+    def __init__(self, most: int = ROOM_BYTES) -> None:
+        """`most`: how many bytes may be kept."""
+        self._most = most
+        self._kept: dict[tuple[Hashable, bytes], tuple[Repeatable, V, int]] = {}
+        self.used_bytes = 0
+
+    def get(self, sender: Hashable, received: bytes) -> V | None:
+        """Return what is sent for this, if it is still the answer; its `finish` must be called then."""
+        kept = self._kept.get((sender, received))
+        return kept[1] if kept is not None and kept[0].begin() else None
+
+    def keep(self, sender: Hashable, received: bytes, repeat: Repeatable, sent: V, size: int) -> None:
+        """Keep an answer of `size` bytes, in place of that which was kept for the same before."""
+        key, size = (sender, received), size + len(received) + ENTRY_BYTES
+        self._drop(key)
+        if size > self._most:
+            return
+        self._kept[key] = repeat, sent, size
+        self.used_bytes += size
+        while self.used_bytes > self._most:
+            self._drop(next(iter(self._kept)))
+
+    def _drop(self, key: tuple[Hashable, bytes]) -> None:
+        kept = self._kept.pop(key, None)
+        if kept is not None:
+            self.used_bytes -= kept[2]

@@ -4,7 +4,8 @@ from typing import Any
 
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.limits import DEFAULT_LIMITS
-from bestbefore.addon.proxy.mitm.wire.kept import KeptRoom
+from bestbefore.addon.proxy.mitm.wire.kept import KeptRoom, SharedAnswers
+from bestbefore.addon.proxy.mitm.wire.written import Written
 from bestbefore.addon.proxy.tunnels.first_speaker import Expected
 from bestbefore.addon.rfc9111.message import Fields, Head
 
@@ -15,6 +16,7 @@ class FixedGateway:
     limits = DEFAULT_LIMITS
     uses_hooks = False
     kept = KeptRoom()
+    shared = SharedAnswers[Written]()
 
     def handles(self, *_: Any, **__: Any) -> bool:
         return True
@@ -28,6 +30,9 @@ class FixedGateway:
     def hit(self, *_: Any) -> Answer | None:
         """Nothing is in memory."""
         return None
+
+    def sender(self, *_: Any) -> None:
+        """Answers may depend on what the connection has sent."""
 
     def begin(self, *_: Any) -> None:
         """All requests pass through the layers."""

@@ -1,6 +1,6 @@
 """What is kept of the answers of one connection, and of all."""
 
-from bestbefore.addon.proxy.mitm.wire.kept import ENTRY_BYTES, KEPT_BYTES, KeptAnswers, KeptRoom
+from bestbefore.addon.proxy.mitm.wire.kept import ENTRY_BYTES, KEPT_BYTES, KeptAnswers, KeptRoom, SharedAnswers
 
 
 class Repeat:
@@ -44,3 +44,16 @@ def test_connections_that_have_kept_nothing_for_longest_give_way() -> None:
         connections[number].keep(number, Repeat(), number, 10)
     assert [kept.get(number) is not None for number, kept in enumerate(connections)] == [True, False, True, True]
     assert room.used_bytes == 3 * (ENTRY_BYTES + 10)
+
+
+def test_what_is_shared_is_each_senders_own_and_the_oldest_gives_way() -> None:
+    shared = SharedAnswers[str](2 * (ENTRY_BYTES + 11))
+    shared.keep("a", b"x", Repeat(1), "of a", 10)
+    shared.keep("b", b"x", Repeat(), "of b", 10)
+    assert [shared.get(sender, b"x") for sender in ("a", "b", "c", "a")] == ["of a", "of b", None, None]
+    shared.keep("a", b"x", Repeat(), "again", 10)
+    shared.keep("a", b"y", Repeat(), "more", 10)
+    assert [shared.get(*key) for key in (("b", b"x"), ("a", b"x"), ("a", b"y"))] == [None, "again", "more"]
+    assert shared.used_bytes == 2 * (ENTRY_BYTES + 11)
+    shared.keep("a", b"x", Repeat(), "too large", 3 * ENTRY_BYTES)
+    assert shared.get("a", b"x") is None
