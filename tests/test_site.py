@@ -24,7 +24,8 @@ def test_the_references_have_each_command_and_key_with_what_it_accepts() -> None
     import configuration_reference
 
     commands = command_reference.commands()
-    assert set(COMMANDS) <= set(re.findall(r"^## bestbefore (\S+)", commands, re.MULTILINE))
+    assert set(COMMANDS) <= set(re.findall(r"^## (\S+)", commands, re.MULTILINE))
+    assert "[docs/hub.md](../hub.md) says what is sent" in commands
     assert "| `--mode forward\\|reverse:URL` | Forward proxy (default), or" in commands
     accepted = configuration_reference.accepted()
     for section, (keys, _) in configuration_reference.SECTIONS.items():

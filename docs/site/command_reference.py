@@ -10,6 +10,7 @@ from bestbefore.addon.cli import COMMANDS, cli
 
 _SESSION = re.compile(r"\n*\x08\n(.*?)(?=\n\n|\Z)", re.DOTALL)
 """Lines that click prints as they are."""
+_PAGE = re.compile(r"docs/(\w+)\.md")
 
 
 def commands() -> str:
@@ -20,13 +21,13 @@ def commands() -> str:
         lines += _section(name, entry.load(), group)
         if entry.live_module is not None:
             lines += _section(f"{name} --live", entry.load(live=True), group)
-    return "\n".join(lines)
+    return _PAGE.sub(r"[\g<0>](../\1.md)", "\n".join(lines))
 
 
 def _section(name: str, command: click.Command, group: click.Context) -> Iterator[str]:
     context = click.Context(command, info_name=name, parent=group)
     usage = " ".join(command.collect_usage_pieces(context))
-    yield from (f"## bestbefore {name}", "", "```sh", f"bestbefore {name} {usage}", "```", "")
+    yield from (f"## {name}", "", "```sh", f"bestbefore {name} {usage}", "```", "")
     text = inspect.cleandoc(command.help or "")
     yield _SESSION.sub(lambda found: f"\n\n```sh\n{inspect.cleandoc(found[1])}\n```\n", text)
     yield ""
