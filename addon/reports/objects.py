@@ -46,9 +46,9 @@ class ObjectReports:
         self._rules = rules
         self._evaluator = ExpiryEvaluator(store, lambda: rules)
 
-    async def most_requested(self, most: int, start: int = 0) -> list[ListedObject]:
-        """Return so many of the most requested objects, from a place in their order on."""
-        top = (await self._store.top(start + most))[start:]
+    async def most_requested(self, most: int, start: int = 0, text: str = "") -> list[ListedObject]:
+        """Return so many of the most requested objects with this text in their URL, from a place in their order on."""
+        top = (await self._store.top(start + most, text))[start:]
         records = {record.url: record for record in await self._store.stored_records([url for url, _ in top])}
         found = [await self._listed(url, requests, records.get(url)) for url, requests in top]
         return [one for one in found if one is not None]

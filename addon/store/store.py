@@ -333,11 +333,11 @@ class Store:
         await backend.use(self._copies.bodies_in_memory(counts))
         await backend.tally(counts)
 
-    async def top(self, n: int) -> list[tuple[str, int]]:
-        """Return the most requested objects, with their counts, in descending order of counts and then of URLs."""
+    async def top(self, n: int, text: str = "") -> list[tuple[str, int]]:
+        """Return the most requested with `text` in their URL, and counts, by descending counts and then URLs."""
         async with self._write_behind.writing:  # else what is pending may be in what is read, too
-            counts = Counter(self._requests.counts)
-            for url, count in await self._link.read(lambda backend: backend.top(n + len(counts))) or ():
+            counts = Counter({url: k for url, k in self._requests.counts.items() if text.lower() in url.lower()})
+            for url, count in await self._link.read(lambda backend: backend.top(n + len(counts), text)) or ():
                 counts[url] += count
         return sorted(counts.items(), key=lambda pair: (pair[1], pair[0]), reverse=True)[:n]
 

@@ -384,6 +384,8 @@ async def test_any_name_of_an_object_is_kept_apart(backend, url):
     assert await all_of(backend.recorded()) == [(url, 200.0), (other, 200.0)]
     assert await all_of(backend.copied()) == [url, other]
     assert await backend.top(2) == [(url, 2), (other, 1)]
+    assert await backend.top(2, other) == [(other, 1)]
+    assert await backend.top(2, other[:4].upper()) == [(url, 2), (other, 1)]
     assert await backend.counts(of_all, None) == GroupCounts({1: 1}, {1: 1})
     await backend.tidy()
     assert len(await backend.copies(other)) == 1

@@ -161,6 +161,10 @@ def test_objects_are_paged(show: Show, origin: Any) -> None:
     assert not urls[0] & urls[1]
     assert 'href="/objects?start=50"' in first.text
     assert 'href="/objects?start=0"' in second.text
+    found = show("/objects?url=%2F5").text
+    assert len(set(re.findall(r'href="/objects\?url=(http[^"]+)"', found))) == 11, "5 and 50 to 59"
+    assert "%22%3E%3Cscript" in show("/objects?url=%253eALERT").text
+    assert "No URL of a counted object" in show("/objects?url=" + quote("<b>*")).text
     assert show("/objects?start=nonsense").text.count("<tr>") == first.text.count("<tr>")
 
 

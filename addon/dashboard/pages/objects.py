@@ -25,19 +25,19 @@ LAST_REQUESTS = 10
 
 
 async def read(asked: Asked) -> PageView:
-    """Return the page of the object that the query names, else a page of those most requested."""
+    """Return the page of the object that the query names, else of those most requested, with a text in their URLs."""
     url = asked.query.get("url", "").strip()
     async with asked.source.store() as store:
         config = asked.source.config
         reports = ObjectReports(store, config.rules, asked.now_s, config.websub.callback_url)
-        if url:
+        if "://" in url:
             return await _one(asked, store, reports, url)
         start = asked.number("start", MOST - ROWS)
-        rows = await reports.most_requested(ROWS + 1, start)
+        rows = await reports.most_requested(ROWS + 1, start, url)
     return PageView(
         "objects.html",
         "Objects",
-        {"form": "objects_form.html", "url": "", "rows": rows[:ROWS], "start": start, "size": ROWS,
+        {"form": "objects_form.html", "url": url, "rows": rows[:ROWS], "start": start, "size": ROWS,
          "more": len(rows) > ROWS and start + ROWS < MOST},
     )  # fmt: skip
 

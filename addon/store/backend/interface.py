@@ -275,8 +275,11 @@ class Backend(Protocol):
     async def add_stale_sums(self, sums: Mapping[str, Mapping[int, Sequence[int]]]) -> None:
         """Add to the sums of groups by period."""
 
-    async def top(self, n: int) -> list[tuple[str, int]]:
-        """Return the most requested objects, with their counts, in descending order of counts and then of URLs."""
+    async def top(self, n: int, text: str = "") -> list[tuple[str, int]]:
+        """Return the most requested objects, with their counts, in descending order of counts and then of URLs.
+
+        Only those whose URL contains `text`, of either case.
+        """
 
     def requested(self) -> AsyncIterator[list[str]]:
         """Yield the URLs with counted requests, in parts, in no order."""

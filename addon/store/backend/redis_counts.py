@@ -1,5 +1,6 @@
 """The counts of hosts and of requests in Redis or Valkey, and the sets that list the counted hosts and domains."""
 
+import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from importlib.resources import files
 from itertools import batched
@@ -28,9 +29,13 @@ DEMAND_KEPT_S = 28 * DAY_S
 COPY_NUMBERS = len(CopyDemand._fields) + 2
 """How many numbers are stored of a copy: its demand, when it was current, and the stale hits predicted since. Earlier
 versions stored numbers of requests in place of the last two, which are the time of no contact."""
+SCANNED = 1_000
+"""How many members of a set are compared with a text at once: the server does nothing else meanwhile (0.1 ms)."""
 COUNTS_BATCH = 16
 """For how many domains counts are read in one pipeline."""
 
+_SPECIAL = re.compile(r"[A-Za-z*?\[\]^\\-]")
+"""What stands for more than itself in a pattern of Redis, and letters."""
 _sum = script((files("bestbefore.addon.store.backend") / "sum.lua").read_text("utf-8"))
 _add_demand = script((files("bestbefore.addon.store.backend") / "demand.lua").read_text("utf-8"), "hash")
 
@@ -125,8 +130,10 @@ class RedisCounts:
             commands.append(("PEXPIRE", name, self._real_ms(PERIODS * PERIOD_S)))
         await self._connection.ask_all(commands)
 
-    async def top(self, n: int) -> list[tuple[str, int]]:
+    async def top(self, n: int, text: str = "") -> list[tuple[str, int]]:
         names = [keys.of_domain(domain, "requests") for domain in await self._all_domains()]
+        if text:
+            return await self._found(names, n, text)
         best: list[tuple[int, str]] = []
         start, step = 0, min(n, TOP_STEP)
         while names:
@@ -141,6 +148,19 @@ class RedisCounts:
             if start >= n:
                 break
         return [(url, count) for count, url in best]
+
+    async def _found(self, names: Sequence[str], n: int, text: str) -> list[tuple[str, int]]:
+        """Return the members with this text of some sets, those of the highest scores; the server looks for them."""
+        found: dict[str, int] = {}
+        cursors: dict[str, Any] = dict.fromkeys(names, 0)
+        while cursors:
+            asked = [("ZSCAN", name, at, "MATCH", glob_of(text), "COUNT", SCANNED) for name, at in cursors.items()]
+            replies = dict(zip(cursors, await self._connection.ask_all(asked), strict=True))
+            cursors = {name: at for name, (at, _) in replies.items() if int(at)}
+            for _, part in replies.values():
+                found |= {text_of(url) or "": count_of(score) for url, score in pairs(part)}
+            found = dict(sorted(found.items(), key=lambda item: (item[1], item[0]), reverse=True)[:n])
+        return list(found.items())
 
     async def requested(self) -> AsyncIterator[list[str]]:
         for domain in await self._all_domains():
@@ -182,3 +202,17 @@ class RedisCounts:
 
     def _real_ms(self, policy_s: float) -> int:
         return max(1, int(self._clock.to_real_s(policy_s) * 1000)) if policy_s else 0
+
+
+def glob_of(text: str) -> str:
+    r"""Return the pattern of Redis for any text that contains this one, of either case.
+
+    >>> print(glob_of("a*1"))
+    *[aA]\*1*
+    """
+    return f"*{_SPECIAL.sub(_either, text)}*"
+
+
+def _either(found: re.Match[str]) -> str:
+    character = found[0]
+    return f"[{character.lower()}{character.upper()}]" if character.isalpha() else f"\\{character}"

@@ -285,8 +285,9 @@ class MemoryBackend:
                 before = kept.get(period, [0] * len(amounts))
                 kept[period] = [a + b for a, b in zip(before, amounts, strict=True)]
 
-    async def top(self, n: int) -> list[tuple[str, int]]:
-        return sorted(self._requests.items(), key=lambda pair: (pair[1], pair[0]), reverse=True)[:n]
+    async def top(self, n: int, text: str = "") -> list[tuple[str, int]]:
+        found = [(url, count) for url, count in self._requests.items() if text.lower() in url.lower()]
+        return sorted(found, key=lambda pair: (pair[1], pair[0]), reverse=True)[:n]
 
     async def requested(self) -> AsyncIterator[list[str]]:
         yield list(self._requests)
