@@ -18,6 +18,9 @@ MARKERS = (
 )
 """Paths around (0, 0). Seven of them and eight colours make 56 series; the first seven differ also in grey."""
 
+STAR = "M0,-8L1.9,-2.6L7.6,-2.5L3,1L4.7,6.5L0,3.2L-4.7,6.5L-3,1L-7.6,-2.5L-1.9,-2.6z"
+"""The path of a point that stands out from all series."""
+
 
 def colour(place: int) -> str:
     """Return the CSS class of the colour of the series with this number."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 
 from bestbefore.addon.charts.axes import MARGIN, Axis
-from bestbefore.addon.charts.elements import colour, grid, line_through, marker, text_at
+from bestbefore.addon.charts.elements import STAR, colour, grid, line_through, marker, text_at
 from bestbefore.addon.charts.file import FONT, HEIGHT, WIDTH, Entry, framed
 
 LEFT, RIGHT, TOP, BOTTOM = 4.4 * FONT, WIDTH - 2.0 * FONT, 2.0 * FONT, HEIGHT - 3.2 * FONT
@@ -21,6 +21,8 @@ class Line:
     """(x, y) in the order in which they are joined."""
     joined: bool = True
     marked: bool = False
+    is_star: bool = False
+    """Whether its points are stars with the CSS class `star`, which stand out from all others."""
     of: int | None = None
     """The number of the line whose colour it shares, for comparison; None: it has its own colour."""
 
@@ -55,7 +57,8 @@ def drawn(lines: Sequence[Line], x: Scale, y: Scale, *, in_page: bool = False) -
     x_axis = x.axis((point[0] for point in points), LEFT, RIGHT)
     y_axis = y.axis((point[1] for point in points), BOTTOM, TOP)
     styled = [
-        (line, colour(number if line.of is None else line.of), marker(number) if line.marked else "")
+        (line, "star", STAR) if line.is_star
+        else (line, colour(number if line.of is None else line.of), marker(number) if line.marked else "")
         for number, line in enumerate(lines)
     ]
     chart = "".join((

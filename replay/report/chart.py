@@ -13,7 +13,6 @@ from bestbefore.replay.report.measure import REQUESTS, Measure
 from bestbefore.replay.report.series import Series, series_of, value_shown
 from bestbefore.replay.sweeps.sweep import Result
 
-STAR = "M0,-8L1.9,-2.6L7.6,-2.5L3,1L4.7,6.5L0,3.2L-4.7,6.5L-3,1L-7.6,-2.5L-1.9,-2.6z"
 BOUND = "oracle"
 """The policy whose point bounds those of all others."""
 
@@ -30,7 +29,7 @@ class Chart:
 
 def marker(place: int, name: str) -> str:
     """The SVG path of the marker of a series, centred at (0, 0)."""
-    return STAR if name == BOUND else elements.marker(place)
+    return elements.STAR if name == BOUND else elements.marker(place)
 
 
 def colour(place: int, name: str) -> str:

@@ -5,7 +5,7 @@ import shlex
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bestbefore.addon.config.load import Config, load_config
@@ -95,11 +95,10 @@ class PolicyComparison:
 
     close = cancel
 
-    def elapsed_s(self, step: Step) -> float | None:
-        """For how long a step has run; None: it has not begun."""
-        if step.began_s is None:
-            return None
-        return (self._monotonic() if step.ended_s is None else step.ended_s) - step.began_s
+    def steps(self) -> list[tuple[Step, float]]:
+        """Return the steps of the last one as they are now, and for how long each has run."""
+        now_s, steps = self._monotonic(), () if self.last is None else self.last.steps
+        return [(replace(one), (one.ended_s or now_s) - (one.began_s or now_s)) for one in steps]
 
     async def _compare(self, run: Run, config: Config, config_file: Path | None) -> None:
         try:

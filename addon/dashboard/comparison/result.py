@@ -6,14 +6,15 @@ from typing import Self
 
 from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.addon.dashboard.comparison.command import Row
+from bestbefore.addon.domain import registrable_domain
 from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import params, spec_text
 
 SIDE_BY_SIDE = ("ttl", "indhist", "agghist", "indagg", "indttl", "renewal", "always", "oracle")
 """The policies that are replayed with their own defaults: the learning ones, and what bounds them."""
-TIMES_DRAWN = 4.0
-"""The largest share of stale hits in the chart, over the larger of the wanted and the present one."""
+TIMES_WANTED, TIMES_PRESENT = 4.0, 1.5
+"""The largest share of stale hits in the chart, over the wanted and over the present one."""
 DEFAULT = "[default]"
 AT_PRESENT = "at present"
 
@@ -80,9 +81,9 @@ class ComparisonResult:
     diff: str
     """The change of the configuration that is recommended; empty if the command gives none."""
 
-    def choice_for(self, domain: str) -> DomainChoice | None:
-        """Return what is recommended for a domain by a rule of its own."""
-        return next((one for one in self.choices if one.domain == domain), None)
+    def choices_for(self, domain: str) -> list[DomainChoice]:
+        """Return what is recommended for hosts of a registrable domain by rules of their own."""
+        return [one for one in self.choices if registrable_domain(one.domain.removeprefix("*.")) == domain]
 
 
 def present_spec(policy: Policy) -> str:
@@ -137,13 +138,13 @@ def _choice(row: Row) -> DomainChoice:
 
 def _chart(candidates: Sequence[tuple[str, ReplayCounts]], present: ReplayCounts, wanted: float) -> str:
     """Draw the candidates: for each policy the line through those that none of the same policy betters."""
-    most = TIMES_DRAWN * max(wanted, present.stale_rate)
+    most = max(TIMES_WANTED * wanted, TIMES_PRESENT * present.stale_rate)
     by_name: dict[str, list[tuple[float, float]]] = {}
     for spec, one in candidates:
         if one.stale_rate <= most:
             by_name.setdefault(spec.partition(":")[0], []).append(_place(one))
     lines = [Line(name, list(_lower(points)), marked=True) for name, points in by_name.items()]
-    lines.append(Line(AT_PRESENT, [_place(present)], joined=False, marked=True))
+    lines.append(Line(AT_PRESENT, [_place(present)], joined=False, is_star=True))
     return drawn(
         lines, Scale("stale hits, % of the requests that found a copy"), Scale("validations, % of them"), in_page=True
     )

@@ -16,6 +16,8 @@ ORDERS: Mapping[str, Callable[[RequestCounts], float]] = {
     "saved": lambda counts: counts.saved_bytes,
 }
 MOST = 2_000
+HOSTS = 3
+"""The hosts of a domain whose recommendations are shown."""
 
 
 async def read(asked: Asked) -> PageView:
@@ -33,7 +35,7 @@ async def read(asked: Asked) -> PageView:
     rows = [
         (
             domain, counts, spec_text(rule.policy.name, params(rule.policy)), rule.obey, rates.get(domain),
-            None if found is None else found.choice_for(domain),
+            () if found is None else found.choices_for(domain)[:HOSTS],
         )
         for domain, counts in shown
         for rule in [rules.rule_for(domain, "/")]

@@ -1,5 +1,7 @@
 """Policies side by side on the proxy's own traffic of the last days, as the last comparison has found them."""
 
+from dataclasses import replace
+
 from bestbefore.addon.dashboard.pages.page import Asked, PageView
 from bestbefore.policies.validation.machinery.spec import params, spec_text
 
@@ -17,9 +19,9 @@ async def read(asked: Asked) -> PageView:
         "policies.html",
         "Policies",
         {
-            "run": run,
+            "run": None if run is None else replace(run),
             "running": comparison.is_running,
-            "steps": [] if run is None else [(one, comparison.elapsed_s(one)) for one in run.steps],
+            "steps": comparison.steps(),  # copies, as the page is rendered in a thread
             "logs": config.settings.traffic_log,
             "days": DAYS,
             "present": spec_text(policy.name, params(policy)),

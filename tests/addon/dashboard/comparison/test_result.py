@@ -15,7 +15,7 @@ REPLAYED = [counts(10 * n, 100 + n) for n in range(len(SIDE_BY_SIDE) + 1)]
 CHOICE = {"policy": "fixed", "params": {"interval": 60.0}, "reached": True, "first": counts(1, 2), "then": counts(3, 4),
           "at_best": counts(0, 1), "at_present": counts(7, 8), "in_use": "indttl"}  # fmt: skip
 RECOMMENDED = [
-    {"chosen_for": "a.org", **CHOICE},
+    {"chosen_for": "*.www.a.org", **CHOICE},
     {"chosen_for": None, **CHOICE},
     {"present": "indttl", **counts(30, 300)},
     {"candidate": "ttl:alpha=0.2", **counts(20, 200), "frontier": True},
@@ -31,11 +31,10 @@ def test_what_the_commands_print_is_put_together() -> None:
     assert [name for name, _ in found.replayed] == [*SIDE_BY_SIDE, AT_PRESENT]
     assert [spec for spec, _ in found.frontier] == ["ttl:alpha=0.1", "ttl:alpha=0.2", "ttl:alpha=0.9"]
     assert found.at_present.stale_rate == 0.03
-    choice = found.choice_for("a.org")
-    assert choice is not None
+    (choice,) = found.choices_for("a.org")
     assert (choice.policy, choice.present.validations, choice.then.validations) == ("fixed:interval=1m", 8, 4)
-    assert [one.domain for one in found.choices] == ["a.org", "[default]"]
-    assert found.choice_for("b.org") is None
+    assert [one.domain for one in found.choices] == ["*.www.a.org", "[default]"]
+    assert found.choices_for("b.org") == []
     assert found.chart.count("<path transform") == 4, "what has many more stale hits than are wanted is left out"
     assert "<style" not in found.chart
     assert found.diff.startswith("--- a")
