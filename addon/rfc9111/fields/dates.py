@@ -93,6 +93,11 @@ def format_http_date(unix_s: float) -> str:
     >>> format_http_date(784111777.9)
     'Sun, 06 Nov 1994 08:49:37 GMT'
     """
-    at = datetime.fromtimestamp(min(max(int(unix_s), 0), _LAST_S), UTC)
+    return _fixdate(min(max(int(unix_s), 0), _LAST_S))
+
+
+@lru_cache(1024)
+def _fixdate(unix_s: int) -> str:
+    at = datetime.fromtimestamp(unix_s, UTC)
     # Not strftime: its names depend on the locale.
     return f"{_DAYS[at.weekday()]}, {at:%d} {_MONTHS[at.month - 1]} {at.year:04d} {at:%H:%M:%S} GMT"

@@ -23,8 +23,8 @@ class HeldConnections:
     def __init__(self, client: Any, patience_s: float) -> None:
         """`client`: a client with a pool, not of a cluster. `patience_s`: how long the server may take to answer."""
         self._pool = client.connection_pool
-        self._converted = client.response_callbacks
-        """The commands whose replies redis-py converts, which take its own way."""
+        self._conversions = client.response_callbacks
+        """How the replies to some commands are converted."""
         self._patience_s = patience_s
         self._idle: list[Any] = []
         self._held = 0
@@ -34,8 +34,6 @@ class HeldConnections:
 
         None: nothing was sent, and the pool's way must be taken. Raises the errors of redis-py.
         """
-        if any(command[0] in self._converted for command in commands):
-            return None
         if self._idle:
             connection = self._idle.pop()
         elif self._held < HELD:
@@ -47,7 +45,7 @@ class HeldConnections:
             async with asyncio.timeout(self._patience_s):
                 await self._pool.ensure_connection(connection)  # it connects again if the server has closed it
                 await connection.send_packed_command(_packed(connection, commands))
-                replies = [await _reply(connection) for _ in commands]
+                replies = [await self._reply(connection, command[0]) for command in commands]
         except BaseException:
             self._held -= 1
             await connection.disconnect(nowait=True)  # replies may be unread
@@ -63,12 +61,13 @@ class HeldConnections:
             self._held -= 1
             raise
 
-
-async def _reply(connection: Any) -> Any:
-    try:
-        return await connection.read_response(timeout=math.inf)  # the time is bounded for all replies together
-    except errors.ResponseError as error:
-        return error
+    async def _reply(self, connection: Any, name: str) -> Any:
+        try:
+            reply = await connection.read_response(timeout=math.inf)  # the time is bounded for all replies together
+        except errors.ResponseError as error:
+            return error
+        convert = self._conversions.get(name)
+        return reply if convert is None else convert(reply)
 
 
 def _packed(connection: Any, commands: Sequence[Sequence[Any]]) -> bytes | list[bytes]:

@@ -259,7 +259,7 @@ async def test_a_command_whose_connection_is_closed_under_it_finds_the_store_awa
     async def closed(*_):
         raise TypeError("'NoneType' object is not callable")
 
-    monkeypatch.setattr(connection._client, "execute_command", closed)
+    monkeypatch.setattr(connection._held, "answers", closed)
     with pytest.raises(UnavailableError):
         await connection.ask("PING")
     await connection.close()
