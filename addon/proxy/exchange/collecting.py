@@ -120,15 +120,23 @@ class AnswerCollector:
     async def read(
         self, contact: Contact, fetched: Fetched, chunks: AsyncGenerator[bytes], relay: Relay
     ) -> tuple[bytes, Completed | None]:
-        """Read a short response that is not stored; return its content and the result. Raises OriginError."""
+        """Read a short response that is not stored, or has arrived; return its content and the result.
+
+        Raises OriginError.
+        """
         received, pieces = _Received(relay), list[bytes]()
         try:
             async for chunk in chunks:
-                contact.context.record.received_bytes = received.add(chunk) - fetched.spared_bytes
+                size = received.add(chunk)
+                contact.context.record.received_bytes = max(0, size - fetched.spared_bytes - fetched.stored_bytes)
                 pieces.append(chunk)
             content = b"".join(pieces)
             fits = len(content) <= self.active.site.max_cached_body
-            needed = fits and (relay.collects or (teaches_as_feed(relay) and may_begin_listing(relay.head, content)))
+            needed = fits and (
+                not relay.why_not_stored
+                or relay.collects
+                or (teaches_as_feed(relay) and may_begin_listing(relay.head, content))
+            )
             return content, await self._complete(contact, relay, received, content if needed else None)
         finally:
             fetched.close()

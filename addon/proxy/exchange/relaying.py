@@ -105,6 +105,10 @@ class AnswerRelayer:
             if is_awaited(ask.request, relay, rule):
                 start, awaited = await read_start(chunks, relay.head)
                 chunks = resumed(start, chunks)
+            # What has arrived needs no spool: others that wait for it get it no earlier from one.
+            if stores and is_short and not awaited and ask.rest is None and fetched.has_arrived():
+                body, completed = await self.collector.read(contact, fetched, chunks, relay)
+                return _Complete(body, release, len(body), completed, body)
             # Short content that others wait for is shared once it turns out to be what it was before.
             if not (stores or awaited or (relay.shares and is_short)):
                 flight.set_result(None)

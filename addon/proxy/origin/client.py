@@ -165,6 +165,7 @@ class Origin:
             exchange.chunks(self._limits.idle_s if is_stream else self._limits.read_s),
             final.frame.length,
             exchange.close,
+            exchange.has_arrived,
             is_local(peer),
             range_of(peer),
         )

@@ -238,6 +238,10 @@ class Exchange:
         finally:
             self.close()
 
+    def has_arrived(self) -> bool:
+        """Whether the response has arrived to its end."""
+        return self._over and self._error is None
+
     def close(self) -> None:
         """Release the connection; close it if the response is not complete."""
         if not self._over:

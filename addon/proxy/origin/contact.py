@@ -53,6 +53,8 @@ class Fetched:
     """The announced length of the content, bytes; None if unknown."""
     close: Callable[[], object] = lambda: None
     """Closes the connection if the content was not read to its end."""
+    has_arrived: Callable[[], bool] = lambda: False
+    """Whether all content has arrived, so that reading it waits for nothing."""
     local: bool = False
     """Whether it came from a loopback or link-local address."""
     range: str = ""

@@ -48,6 +48,7 @@ class Origin:
         self.has_validator = False
         self.changes = True
         """Whether each answer is another version."""
+        self.has_arrived = False
         self.local = False
         self.fails = False
         self.taken = 0
@@ -64,7 +65,9 @@ class Origin:
         if self.status == 200:
             fields.append(("Cache-Control", "max-age=60"))
         head = Head(self.status, Fields(fields))
-        return Fetched(head, NOW_S, NOW_S, self._content(), self.length, self.closed.set, local=self.local)
+        return Fetched(
+            head, NOW_S, NOW_S, self._content(), self.length, self.closed.set, lambda: self.has_arrived, self.local
+        )
 
     async def _content(self) -> AsyncGenerator[bytes]:
         for piece in self.pieces:
@@ -117,6 +120,17 @@ async def ended(asked: Exchanges) -> None:
     assert pending == set()
     await asyncio.sleep(0)  # what is recorded of its end
     await asked.close()
+
+
+async def test_short_content_that_has_arrived_is_stored_and_sent_at_once(store: Store) -> None:
+    origin = Origin(b"1234", b"5678", length=8)
+    origin.has_arrived = True
+    asked = exchanges(store, origin)
+    answer = await answer_to(request(), client(), asked)
+    assert (answer.body, asked._background.running) == (b"12345678", set())
+    assert [copy.body.size for copy in (await store.copies(URL)).copies] == [8]
+    assert origin.closed.is_set()
+    await ended(asked)
 
 
 async def test_what_cannot_be_kept_is_not_sent_as_if_it_were_shorter(
