@@ -28,7 +28,8 @@ PORT = 18_985
 HIT = "http://bestbefore.test/clock"
 PAGES = (
     "/", "/requests", "/domains", "/objects", "/objects?start=950", "/objects?url=http://www.site-0.example/500",
-    "/objects?url=http://www.site-7.example/absent", "/feeds", "/plan", "/tunnels", "/configuration",
+    "/objects?url=http://www.site-7.example/absent", "/objects?url=site-7",
+    "/objects?url=nowhere", "/feeds", "/plan", "/policies", "/tunnels", "/configuration",
 )  # fmt: skip
 CONFIG = f"""
 [proxy]

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from bestbefore.addon.store.server import launch
+
 PROGRESS = "BESTBEFORE_PROGRESS"
 """The variable of the environment with which commands write their progress to stderr as JSON."""
 NICE = 19
@@ -32,11 +34,12 @@ class CommandFailedError(RuntimeError):
 async def run_command(arguments: Sequence[str], progressed: Progressed) -> list[Row]:
     """Run `bestbefore ARGUMENTS`; return the objects that it prints, one a line. Raises CommandFailedError.
 
-    If it is cancelled, the command and what it has started are ended.
+    If it is cancelled, the command and what it has started are ended. It also ends with this process.
     """
     # -P: with -c, the working directory would come first on sys.path.
     code = "from bestbefore.addon.start import main; main()"
     process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-S", launch.__file__, str(os.getpid())),
         *(sys.executable, "-P", "-c", code, *arguments),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,

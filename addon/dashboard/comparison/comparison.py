@@ -56,6 +56,7 @@ class PolicyComparison:
     def __init__(self, state: Path, now: Callable[[], float], monotonic: Callable[[], float]) -> None:
         """`now` returns policy time. `state`: the state folder."""
         self._folder = state / FOLDER
+        shutil.rmtree(self._folder, ignore_errors=True)  # which a proxy has left that was killed
         self._now = now
         self._monotonic = monotonic
         self._run: Run | None = None
@@ -118,8 +119,6 @@ class PolicyComparison:
             await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
     async def _result(self, run: Run, config: Config, config_file: Path | None) -> ComparisonResult:
-        # What an earlier process has left, if it was killed.
-        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
         store = await asyncio.to_thread(_store_options, config, config_file)
         of_export, of_replay, of_recommend = run.steps
         exported = (await self._step(of_export, ["export", "--out", str(self._folder), "--json", *store]))[0]
