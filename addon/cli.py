@@ -61,6 +61,7 @@ COMMANDS: Mapping[str, LazyCommand] = {
     "doctor": LazyCommand("bestbefore.addon.commands.upkeep.doctor", "Check the proxy, its store and its clients."),
     "check-config": LazyCommand("bestbefore.addon.commands.check_config", "Check and summarise a configuration file."),
     "completion": LazyCommand("bestbefore.addon.commands.upkeep.completion", "Print the completion for a shell."),
+    "man": LazyCommand("bestbefore.addon.commands.upkeep.manual", "Print or write manual pages."),
     "addon-path": LazyCommand("bestbefore.addon.commands.addon_path", "Print the path of the addon for mitmdump -s."),
 }
 

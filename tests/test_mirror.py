@@ -22,6 +22,7 @@ replay/report/measure replay/simulate/history_source replay/sweeps/progress repl
 TESTED_BY = {
     "tests/addon/commands/test_run.py": "addon/commands/clients/running_proxy",
     "tests/addon/commands/test_store_options.py": "addon/commands/store_flags",
+    "tests/addon/commands/upkeep/test_manual.py": "addon/commands/upkeep/roff",
     "tests/addon/commands/upkeep/test_doctor.py": (
         "addon/commands/upkeep/client_checks addon/commands/upkeep/finding addon/commands/upkeep/machine_checks"
         " addon/commands/upkeep/proxy_checks addon/commands/upkeep/store_check"

@@ -1,8 +1,12 @@
 """The wheel holds everything: a folder or a data file that is forgotten in pyproject is missing only from the wheel."""
 
 import fnmatch
+import re
+import runpy
+import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -53,3 +57,12 @@ def test_the_python_for_development_is_one_that_the_package_supports() -> None:
     wanted = (ROOT / ".python-version").read_text().strip()
     lowest = PYPROJECT["project"]["requires-python"].removeprefix(">=")
     assert tuple(map(int, wanted.split("."))) >= tuple(map(int, lowest.split(".")))
+
+
+def test_the_page_of_the_package_has_no_link_that_leads_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a package index a relative link of the README has no target."""
+    given: dict[str, str] = {}
+    monkeypatch.setitem(sys.modules, "setuptools", SimpleNamespace(setup=given.update))  # the venv need not have it
+    runpy.run_path(str(ROOT / "setup.py"))
+    assert "(`docs/clients.md`)" in given["long_description"]
+    assert re.findall(r"\]\((?![a-z]+:|#)[^)]*\)", given["long_description"]) == []

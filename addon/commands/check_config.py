@@ -1,5 +1,7 @@
 """`bestbefore check-config FILE`: check a configuration and summarise it."""
 
+import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -9,9 +11,9 @@ import click
 
 from bestbefore.addon.admin.units import span
 from bestbefore.addon.config.hub_section import HubSettings
-from bestbefore.addon.config.load import load_config
+from bestbefore.addon.config.load import Config, load_config
 from bestbefore.addon.config.prefetch_section import PrefetchSettings, PrefetchTarget
-from bestbefore.addon.config.problems import printable
+from bestbefore.addon.config.problems import ConfigError, printable
 from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.config.websub_section import WebSubSettings
 from bestbefore.addon.proxy.access.passthrough_cleanup import REMOVED_FILE, not_removed
@@ -37,20 +39,65 @@ _WHEN_NONE: Mapping[str, str] = {
 
 @click.command("check-config")
 @click.argument("file", type=click.Path(path_type=Path))
-def command(file: Path) -> None:
+@click.option("--json", "as_json", is_flag=True,
+              help="Print a JSON object: ok, and the values in force, durations in seconds, or the errors.")
+@click.pass_context
+def command(ctx: click.Context, file: Path, *, as_json: bool) -> None:
     """Check a configuration FILE and summarise it.
 
     Each error is printed with its line; the exit status is then 2.
 
     \b
       bestbefore check-config proxy.toml
+      bestbefore check-config proxy.toml --json | jq .rules
     """  # noqa: D301 - click keeps lines after a backspace
-    config = load_config(file)
+    try:
+        config = load_config(file)
+    except ConfigError as error:
+        if not as_json:
+            raise
+        click.echo(json.dumps({"file": str(file), "ok": False, "errors": error.format_message().split("\n")}))
+        ctx.exit(2)
+    if as_json:
+        click.echo(json.dumps({"file": str(file), "ok": True, **_object(config)}, allow_nan=False))
+        return
     click.echo(f"{file}: ok")
     prefetch = _format_prefetch(config.prefetch)
     hub = (*_format_section("websub", config.websub), *_format_section("hub", config.hub))
     for line in (*_format_settings(config.settings), *_format_rules(config.rules), *prefetch, *hub):
         click.echo(line)
+
+
+def _object(config: Config) -> dict[str, object]:
+    return {
+        "proxy": _values(config.settings),
+        "rules": [_rule(rule) for rule in (*config.rules.domains, config.rules.default)],
+        **{name: _values(getattr(config, name)) for name in ("prefetch", "websub", "hub")},
+    }
+
+
+def _rule(rule: DomainRule) -> dict[str, object]:
+    """Return a rule as JSON has it; that of [default] has the pattern `*`."""
+    policy = {"name": rule.policy.name, "params": params(rule.policy)}
+    return {**_values(rule), "policy": policy, "wishes": _values(rule.wishes)}
+
+
+def _values(record: Any) -> dict[str, object]:
+    return {field.name: _json_value(getattr(record, field.name)) for field in fields(record) if field.init}
+
+
+def _json_value(value: object) -> object:
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case frozenset():
+            return sorted(map(str, value))
+        case tuple() | list():
+            return [_json_value(one) for one in value]
+        case _:
+            return str(value)
 
 
 def _format_settings(settings: Settings) -> Iterator[str]:

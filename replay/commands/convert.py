@@ -1,5 +1,6 @@
 """`bestbefore convert`: convert a trace of any format to the native columnar form."""
 
+import json
 from pathlib import Path
 
 import click
@@ -22,9 +23,10 @@ def _formats() -> str:
 
 @click.command("convert", short_help="Convert a log or trace to columns.", epilog=_formats())
 @format_option(required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as a JSON object.")
 @click.argument("in_path", metavar="IN", type=click.Path(path_type=Path))
 @click.argument("out_path", metavar="OUT", type=click.Path(path_type=Path))
-def command(format_name: str | None, in_path: Path, out_path: Path) -> None:
+def command(format_name: str | None, in_path: Path, out_path: Path, *, as_json: bool) -> None:
     """Convert a log or trace to columns, which are read much faster.
 
     OUT ends in .npz, .parquet, .csv or .csv.gz. A log becomes its GET requests in order of time, with status, size,
@@ -42,5 +44,9 @@ def command(format_name: str | None, in_path: Path, out_path: Path) -> None:
             write(file, table_of(reading.trace))
     except (TraceError, ValueError) as error:
         raise InputError(str(error)) from None
+    if as_json:
+        done = {"file": str(out_path), "format": reading.format, "rows": len(reading.trace)}
+        click.echo(json.dumps({**done, "skipped": reading.skipped.count}))
+        return
     bad = f"bad entries skipped: {reading.skipped.count:,}"
     click.echo(f"{out_path}: {summary(reading.trace)} ({reading.format}); {bad}")

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -11,6 +12,7 @@ def test_the_path_is_that_of_the_script_for_mitmdump() -> None:
     assert result.exit_code == 0
     assert path.name == "bestbefore_addon.py"
     assert "addons = [BestBefore(" in path.read_text()
+    assert json.loads(CliRunner().invoke(cli, ["addon-path", "--json"]).output) == {"path": str(path)}
 
 
 def test_the_script_is_alone_in_its_folder() -> None:

@@ -1,4 +1,5 @@
 import hashlib
+import json
 from pathlib import Path
 
 import pytest
@@ -172,3 +173,17 @@ def test_the_channel_of_a_hub_is_summed_up_without_its_password(tmp_path: Path) 
         "  subscribe            example.org/a/*",
     ]
     assert "  bandwidth            64KiB" in lines
+
+
+def test_programs_get_the_values_or_the_errors(tmp_path: Path) -> None:
+    (tmp_path / "proxy.toml").write_text(GOOD)
+    found = json.loads(CliRunner().invoke(cli, ["check-config", str(tmp_path / "proxy.toml"), "--json"]).output)
+    assert (found["ok"], found["proxy"]["hot_max"], found["proxy"]["mode"]) == (True, 100, "http://127.0.0.1:8000")
+    rule, default = found["rules"]
+    assert (rule["match"], rule["policy"]["params"]["max_ttl"]) == ("*.example.org/feeds/*", 21600.0)
+    assert (rule["override"], rule["wishes"]["weight"], default["policy"]["name"]) == (["no-cache"], 2.0, "indttl")
+    assert found["prefetch"]["enabled"] is True
+    (tmp_path / "proxy.toml").write_text("[proxy]\nlisten = 7\nhop = 1\n")
+    result = CliRunner().invoke(cli, ["check-config", str(tmp_path / "proxy.toml"), "--json"])
+    assert (result.exit_code, result.stderr) == (2, "")
+    assert [":2:" in error or ":3:" in error for error in json.loads(result.stdout)["errors"]] == [True, True]

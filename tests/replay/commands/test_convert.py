@@ -1,4 +1,5 @@
 import gzip
+import json
 import os
 import subprocess
 import sys
@@ -45,7 +46,8 @@ def test_a_log_becomes_columns_and_they_again(ending: str) -> None:
 
 
 def test_the_format_may_be_named() -> None:
-    assert run("--format", "combined", "a.log", "out.csv").exit_code == 0
+    done = json.loads(run("--format", "combined", "a.log", "out.csv", "--json").stdout)
+    assert (done["file"], done["format"], done["rows"] > 0) == ("out.csv", "combined", True)
     result = run("--format", "squid", "a.log", "out.csv")
     assert result.exit_code == 2
     wrong = "a.log: nothing usable, read as squid (Squid native access.log); bad entries: 11"
