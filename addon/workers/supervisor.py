@@ -1,6 +1,7 @@
 """The supervisor of several workers: it owns their address, the embedded store, the admin address and the signals."""
 
 import asyncio
+import gc
 import signal
 import socket
 import sys
@@ -62,6 +63,7 @@ def supervise(
     except OSError as error:
         raise click.ClickException(listening_error(settings.listen, error)) from None
     forker = Forker(lambda end: work(end, sockets))
+    gc.freeze()  # so that neither its collector nor its end visits all that was imported for the workers
     try:
         asyncio.run(_Supervisor(watch, clock, workers, forker, sockets, log_requests=log_requests).run())
     finally:

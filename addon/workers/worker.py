@@ -158,10 +158,11 @@ class _Worker:
 
 
 def _name_in_log(number: int) -> None:
-    """Let each line of the log name the worker; what all would say of the configuration is said by the first."""
+    """Let each line of the log name the worker; what all would say of the configuration is said by the first alone."""
 
     def name(record: logging.LogRecord) -> bool:
-        record.msg = f"worker {number}: {record.msg}"
+        if number > 1 or record.name != service_module.__name__:
+            record.msg = f"worker {number}: {record.msg}"
         return True
 
     for handler in logging.getLogger().handlers:
