@@ -28,5 +28,6 @@ html_theme = "furo"
 html_static_path = ["site/static"]
 html_css_files = ["site.css"]
 html_title = f"bestbefore {version}"
+smartquotes = False  # `--live` is no dash, and quotes are those of the file
 html_copy_source = False
 html_show_sphinx = False
