@@ -17,6 +17,7 @@ from bestbefore.addon.commands.store_flags import store_options
 from bestbefore.addon.config.domain_sections import DEFAULT_POLICY, LIVE_POLICIES
 from bestbefore.addon.config.problems import printable
 from bestbefore.addon.errors import InputError
+from bestbefore.policies.validation.baselines.oracle import Oracle
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import params
 from bestbefore.replay.candidates import CANDIDATES, bounded_candidates, controlled_candidates
@@ -24,12 +25,12 @@ from bestbefore.replay.commands.messages import say, warn
 from bestbefore.replay.commands.number_option import number
 from bestbefore.replay.commands.own.changes import NoChangeError, changed, diff, lost_bounds
 from bestbefore.replay.commands.own.traffic import OwnTraffic, read_own
-from bestbefore.replay.commands.progress import bar, in_order
+from bestbefore.replay.commands.progress import bar, in_order, spinner
 from bestbefore.replay.commands.scenario_options import ScenarioOptions, jobs_option, scenario_options
 from bestbefore.replay.commands.trace_options import TraceOptions, read_given, trace_options
 from bestbefore.replay.parts import Parts
 from bestbefore.replay.present import Present
-from bestbefore.replay.recommend import PartCounts, Recommendation, recommend
+from bestbefore.replay.recommend import PartCounts, Recommendation, recommend, replayed
 from bestbefore.replay.report.configuration import WRITTEN, summary, toml, unfounded
 from bestbefore.replay.report.facts import facts
 from bestbefore.replay.report.formatting import percent
@@ -130,9 +131,9 @@ def command(
     def evaluate(count: Callable[[Policy], PartCounts], policies: Sequence[Policy]) -> list[PartCounts]:
         return in_order(parallel_map(count, policies, jobs), len(policies), "policies")
 
-    found = recommend(
-        Engines(parts.first, bar=bar), Engines(parts.then, bar=bar), candidates, largest_stale_rate, evaluate, in_use
-    )
+    first, then = Engines(parts.first, bar=bar), Engines(parts.then, bar=bar)
+    _compile(first, [Oracle(), *(replayed(point, in_use.bounds) for point in candidates)])
+    found = recommend(first, then, candidates, largest_stale_rate, evaluate, in_use)
     remarks = list(_remarks(found))
     files = (trace.updates_path, trace.requests_path, trace.log_path)
     if own is None:
@@ -152,6 +153,13 @@ def command(
         click.echo(line)
     if out_path is not None:
         _write(out_path, text if WRITTEN in text else f"{WRITTEN}\n{text}")
+
+
+def _compile(engines: Engines, policies: Sequence[Policy]) -> None:
+    """Compile the policies, as the first question after each does, while this is shown."""
+    with spinner("compiling"):
+        for policy in policies:
+            engines.obstacle(policy)
 
 
 def _printed(found: Recommendation, difference: Sequence[str] | None, text: str | None) -> Iterable[str]:

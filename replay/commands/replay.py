@@ -16,7 +16,7 @@ from bestbefore.addon.errors import InputError
 from bestbefore.policies.validation.machinery.spec import params
 from bestbefore.policies.validation.table import POLICIES
 from bestbefore.replay.commands.messages import say
-from bestbefore.replay.commands.progress import bar, in_order
+from bestbefore.replay.commands.progress import bar, in_order, spinner
 from bestbefore.replay.commands.run_options import RunOptions, run_options
 from bestbefore.replay.commands.scenario_options import ScenarioOptions, jobs_option, scenario_options
 from bestbefore.replay.commands.trace_options import TraceOptions, read_given, trace_options
@@ -122,14 +122,19 @@ def _runs(options: RunOptions, updates: Updates, requests: Requests | None, scen
 
 
 def _refuse_obstacles(runs: Sequence[Run], points: Sequence[Point], through: str) -> None:
-    for run in runs:
-        for point in points:
-            if (why := run.obstacle(point.policy)) is not None:
-                raise InputError(f"--through {through}, --policy {point.spec}: {why}")
+    for point, why in _obstacles(runs, points):
+        if why is not None:
+            raise InputError(f"--through {through}, --policy {point.spec}: {why}")
+
+
+def _obstacles(runs: Sequence[Run], points: Sequence[Point]) -> list[tuple[Point, str | None]]:
+    """Return each policy with what keeps the engine from it, for each run. To know that, the first are compiled."""
+    with spinner("compiling"):
+        return [(point, run.obstacle(point.policy)) for run in runs for point in points]
 
 
 def _say_obstacles(runs: Sequence[Run], points: Sequence[Point]) -> None:
-    for why in dict.fromkeys(run.obstacle(point.policy) for run in runs for point in points):
+    for why in dict.fromkeys(why for _, why in _obstacles(runs, points)):
         if why is not None:
             say(f"{why}: replayed by the plain engine, which takes longer")
 
