@@ -21,7 +21,7 @@ class HeldConnections:
     """
 
     def __init__(self, client: Any, patience_s: float) -> None:
-        """`client`: a client with a pool, not of a cluster. `patience_s`: how long the server may take to answer."""
+        """`client`: a client with a pool, not of a cluster. `patience_s`: how long the server may take for a reply."""
         self._pool = client.connection_pool
         self._conversions = client.response_callbacks
         """How the replies to some commands are converted."""
@@ -42,10 +42,13 @@ class HeldConnections:
         else:
             return None
         try:
-            async with asyncio.timeout(self._patience_s):
+            replies, now_s = list[Any](), asyncio.get_running_loop().time
+            async with asyncio.timeout(self._patience_s) as limit:
                 await self._pool.ensure_connection(connection)  # it connects again if the server has closed it
                 await connection.send_packed_command(_packed(connection, commands))
-                replies = [await self._reply(connection, command[0]) for command in commands]
+                for command in commands:
+                    limit.reschedule(now_s() + self._patience_s)
+                    replies.append(await self._reply(connection, command[0]))
         except BaseException:
             self._held -= 1
             await connection.disconnect(nowait=True)  # replies may be unread
@@ -63,7 +66,7 @@ class HeldConnections:
 
     async def _reply(self, connection: Any, name: str) -> Any:
         try:
-            reply = await connection.read_response(timeout=math.inf)  # the time is bounded for all replies together
+            reply = await connection.read_response(timeout=math.inf)  # its time is bounded by the caller
         except errors.ResponseError as error:
             return error
         convert = self._conversions.get(name)
