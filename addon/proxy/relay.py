@@ -7,6 +7,9 @@ and for what must reach all workers while the store is away.
 from collections.abc import Callable
 from typing import Any
 
+NEWS_KEPT = 4096
+"""How much of what workers have passed on the supervisor keeps for those that start later; the oldest are dropped."""
+
 
 class WorkerRelay:
     """Passes on the news of this process, and receives those of the others. Without a supervisor there are no others.

@@ -30,6 +30,7 @@ from bestbefore.addon.proxy.inherited_sockets import bound_sockets
 from bestbefore.addon.proxy.mitm.master import listening_error
 from bestbefore.addon.proxy.place import WorkerPlace
 from bestbefore.addon.proxy.recording import SUMMARY_EVERY_S
+from bestbefore.addon.proxy.relay import NEWS_KEPT
 from bestbefore.addon.proxy.service import RELOAD_EVERY_S
 from bestbefore.addon.proxy.start_error import StartError
 from bestbefore.addon.store.backend.interface import StoreUnusableError
@@ -44,8 +45,6 @@ from bestbefore.addon.workers.worker import work
 
 REPORT_S = 1.0
 """For how long the metrics of a worker that does not answer are waited for."""
-NEWS_KEPT = 4096
-"""How much of what workers have passed on is kept for those that start later; the oldest are dropped."""
 STOP_S = 20.0
 """After which workers that do not end are killed; they wait 5 s for requests in progress and 5 s for the store."""
 
