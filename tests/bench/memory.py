@@ -85,7 +85,7 @@ async def filled(state: Path, number: int) -> Sizes:
             seen = Fingerprint(etag=f'"{day}"', last_modified_s=contact_s - 3600.0)
             for part in batched(range(number), AT_ONCE):
                 await asyncio.gather(*(store.learn(Observation(url(i), contact_s, "", seen)) for i in part))
-            await store.flush()
+                await store.flush()
         for i in range(number):
             body = f"{i:016}".encode() * (BODY_BYTES // 16)
             ref = BodyRef(hashlib.blake2b(body, digest_size=20).hexdigest(), BODY_BYTES)
