@@ -23,6 +23,8 @@ IDLE_S = 15.0
 MAX_IDLE = 256
 """The most idle connections to one origin: with `QUIET_S`, so many exchanges in a fifth of a second. Requests that
 cannot be repeated add connections but take none."""
+MAX_REQUESTS = 1000
+"""The most requests on one connection: their URLs are kept meanwhile, as unexpected data makes all doubtful."""
 MAX_OPEN = 1024
 
 
@@ -84,7 +86,8 @@ class Pool:
 
     def put(self, key: PoolKey, connection: OriginConnection) -> None:
         """Put a connection whose exchange has ended into the pool, or close it if it may not be reused."""
-        if not connection.is_open or self.is_unsound(key) or len(self._idle.get(key, ())) >= MAX_IDLE:
+        is_used_up = len(connection.urls) >= MAX_REQUESTS or len(self._idle.get(key, ())) >= MAX_IDLE
+        if not connection.is_open or is_used_up or self.is_unsound(key):
             connection.abort()
             return
         self._idle.setdefault(key, deque()).append(connection)

@@ -170,6 +170,16 @@ async def test_only_so_many_connections_to_an_origin_are_idle(monkeypatch: pytes
         assert origin._pool.open == 2
 
 
+async def test_a_connection_is_closed_after_so_many_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "MAX_REQUESTS", 2)
+    async with serving() as (server, origin):
+        answers = []
+        for _ in range(4):
+            answers.append(await get(server, origin))
+            await asyncio.sleep(QUIET_S * 1.1)
+        assert answers == ["1.1", "1.2", "2.1", "2.2"]
+
+
 async def test_a_connection_is_given_to_one_exchange_until_it_is_put_back() -> None:
     async with connected(answering(b"")) as connection:
         pool, key = Pool(), PoolKey(EVERYWHERE, "http", "127.0.0.1", 80)
