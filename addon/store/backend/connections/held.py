@@ -12,6 +12,10 @@ from redis.utils import HIREDIS_AVAILABLE
 HELD = 8
 """How many connections of a pool may be held. When all are in use, commands take the pool's way."""
 
+LARGE_BYTES = 256 * 1024
+"""Commands with larger content take the pool's way, which spares little there: redis-py sends it in pieces, so that a
+server which refuses it is still read before the connection that it ends is found broken."""
+
 
 class HeldConnections:
     """Takes some connections from a pool, and sends pipelines on them.
@@ -34,6 +38,8 @@ class HeldConnections:
 
         None: nothing was sent, and the pool's way must be taken. Raises the errors of redis-py.
         """
+        if any(isinstance(part, bytes) and len(part) > LARGE_BYTES for command in commands for part in command):
+            return None
         if self._idle:
             connection = self._idle.pop()
         elif self._held < HELD:
