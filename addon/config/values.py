@@ -33,6 +33,7 @@ _SIZE = re.compile(r"([0-9]{1,16}) ?([A-Za-z]*)", re.ASCII)
 _FETCH_RATE = re.compile(rf"([0-9]{{1,9}}) ?/ ?({'|'.join(PERIODS_S)})", re.ASCII)
 _DIGITS = re.compile(r"[0-9]{1,9}", re.ASCII)
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_SEVERAL = re.compile(r"rediss?\+(cluster://[^/?#]|sentinel://[^/?#]+/[^/?#])")
 _DATABASE = re.compile(r"/?[0-9]*", re.ASCII)
 _NETWORK = 'expected a network or an address, such as "192.0.2.0/24"'
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -179,11 +180,19 @@ def mode(value: object) -> Server | None:
 
 
 def store(value: object) -> str:
-    """Parse `embedded`, or the URL of a Redis server as redis-py accepts it."""
+    """Parse `embedded`, or the URL of a Redis server, or of several of a cluster or of sentinels.
+
+    The store checks each server and the options, as redis-py accepts them.
+    """
+    if isinstance(value, str) and value.isprintable() and " " not in value and _SEVERAL.match(value):
+        return value
     parts = _split_url(value)
     if value == "embedded" or (parts is not None and _is_redis(parts)):
         return str(value)
-    raise ValueError('expected "embedded", redis://HOST:PORT/DB, rediss://HOST:PORT/DB or unix:///PATH')
+    raise ValueError(
+        'expected "embedded", redis://HOST:PORT/DB, rediss://HOST:PORT/DB, unix:///PATH, '
+        "redis+cluster://HOST:PORT,... or redis+sentinel://HOST:PORT,.../SERVICE"
+    )
 
 
 def _is_redis(parts: SplitResult) -> bool:

@@ -46,7 +46,7 @@ from bestbefore.addon.rfc9111.fields.syntax import delta_seconds, list_members, 
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 from bestbefore.addon.rules import DomainRule, Pattern
 from bestbefore.addon.store.backend.codec import UnreadableError, decode_copy, decode_record, encode_copy, encode_record
-from bestbefore.addon.store.backend.connection import checked_url
+from bestbefore.addon.store.backend.connections.addresses import checked_url
 from bestbefore.policies.validation.machinery.spec import make_policy, parse_duration, parse_spec
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.formats import npz

@@ -3,18 +3,17 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import redis.exceptions as errors
-from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster
 from redis.asyncio.connection import UnixDomainSocketConnection, parse_url
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 
-from bestbefore.addon.store.backend.connections.held import HeldConnections
+from bestbefore.addon.store.backend.connections.addresses import parse_address
+from bestbefore.addon.store.backend.connections.cluster import Cluster, Place
+from bestbefore.addon.store.backend.connections.node import Node
+from bestbefore.addon.store.backend.connections.sentinels import find_primary
 from bestbefore.addon.store.backend.interface import (
     BusyError,
     CommandError,
@@ -29,7 +28,7 @@ log = logging.getLogger("bestbefore.store")
 PATIENCE_S = 2.0
 """How long a server may take to accept a connection (half a second on a busy machine), and to reply, also with some MB:
 a client waits that could be served without the store."""
-CONNECTIONS = 16
+PORT = 6379
 POOL_EMPTY = "No connection available."
 """By what redis-py's error of a pool without a free connection is known: it has the type of a lost connection."""
 LISTEN_S = 5.0
@@ -41,7 +40,7 @@ def translated() -> Iterator[None]:
     """Translate exceptions of redis-py into those of the store."""
     try:
         yield
-    except (errors.RedisError, errors.RedisClusterException, OSError, TimeoutError) as e:
+    except (errors.RedisError, OSError, TimeoutError) as e:
         raise as_store_error(e) from e
     except TypeError as e:
         # asyncio (at least in Python 3.13.0) raises this on writing to a connection that has just been closed.
@@ -70,33 +69,6 @@ def _of_server(text: str) -> bool:
     """
     code = text.partition(" ")[0]
     return code.isalpha() and code.isupper() and code != "WRONGTYPE"
-
-
-EXPECTED = "expected `embedded`, redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], rediss://... or unix:///PATH"
-
-
-def checked_url(url: str) -> str:
-    """Return the URL, if it is valid for Redis. Raises StoreInputError."""
-    scheme, shown = url.partition("://")[0], _without_password(url)
-    if scheme not in ("redis", "rediss", "unix"):
-        raise StoreInputError(f"store {shown!r}: {EXPECTED}")
-    try:
-        options, database = parse_url(url), urlsplit(url).path.strip("/")
-        # This parses the options in the URL; it does not connect yet.
-        BlockingConnectionPool.from_url(url).make_connection()  # type: ignore[no-untyped-call]
-    except (ValueError, TypeError, errors.RedisError) as e:
-        raise StoreInputError(f"store {shown!r}: {str(e).rpartition('__init__() ')[2]}; {EXPECTED}") from None
-    if not options.get("path" if scheme == "unix" else "host"):
-        raise StoreInputError(f"store {shown!r}: it has no {'path' if scheme == 'unix' else 'host'}; {EXPECTED}")
-    if scheme != "unix" and database and not database.isdigit():
-        raise StoreInputError(f"store {shown!r}: {database!r} is not a database number; {EXPECTED}")
-    return url
-
-
-def _without_password(url: str) -> str:
-    before, at, after = url.rpartition("@")
-    scheme, slashes, user = before.partition("://")
-    return f"{scheme}{slashes}{user.partition(':')[0]}:***{at}{after}" if at and ":" in user else url
 
 
 def _wrong_input(e: Exception) -> str | None:
@@ -129,7 +101,7 @@ class Connection:
 
                 Raises StoreInputError for what is no URL of a Redis.
         """
-        self._url = checked_url(url) if url is not None else None
+        self._address = parse_address(url) if url is not None else None
         self._patience_s = patience_s
         self._options: dict[str, Any] = {
             "socket_connect_timeout": patience_s,
@@ -139,14 +111,17 @@ class Connection:
         }
         if socket is not None:
             self._options |= {"connection_class": UnixDomainSocketConnection, "path": str(socket)}
-        self.shown = _without_password(url) if url is not None else str(socket)
-        self.info: dict[str, Any] = {}
-        """The server's INFO at the last connect; empty if it is not permitted."""
-        self._client: Any = None
-        self._plain: Any = None
-        self._held: HeldConnections | None = None
-        """None: not connected, or to a cluster."""
+        self.shown = self._address.shown if self._address is not None else str(socket)
+        self._replicas = self._address.wait if self._address is not None else 0
+        self._seeds: list[Place] = []
+        """Nodes of the cluster by which it was found last."""
+        self._server: Node | Cluster | None = None
         self._listener: asyncio.Task[None] | None = None
+
+    @property
+    def is_cluster(self) -> bool:
+        """Whether it is connected to a cluster."""
+        return isinstance(self._server, Cluster)
 
     async def open(self) -> None:
         """Connect or reconnect. Raises StoreInputError for a refused password or a server that is no Redis.
@@ -154,95 +129,106 @@ class Connection:
         UnavailableError.
         """
         await self.close()
-        # redis-py's own retries would delay clients; the store reconnects in the background.
-        retry = Retry(NoBackoff(), 0)
-        options = self._options | {"max_connections": CONNECTIONS, "timeout": self._patience_s, "retry": retry}
-        pool = BlockingConnectionPool.from_url(self._url, **options) if self._url else BlockingConnectionPool(**options)
-        self._client = self._plain = Redis.from_pool(pool)
         try:
-            await self._plain.ping()
-            self.info = await self._read_info()
-            if self.info.get("cluster_enabled") and self._url is not None:
-                self._client = RedisCluster.from_url(self._url, retry=Retry(NoBackoff(), 1), **self._options)
-                await self._client.initialize()
-            else:
-                self._held = HeldConnections(self._plain, self._patience_s)
-        except (errors.RedisError, errors.RedisClusterException, OSError, TimeoutError) as e:
+            self._server = await self._connected()
+        except (errors.RedisError, OSError, TimeoutError) as e:
             wrong = _wrong_input(e)
             if wrong is not None:
                 raise StoreInputError(f"store {self.shown}: {wrong}: {e}") from None
             raise as_store_error(e) from e
 
-    async def _read_info(self) -> dict[str, Any]:
+    async def _connected(self) -> Node | Cluster:
+        """Connect to a server, or to the cluster that it is in."""
+        address = self._address
+        options = self._options
+        if address is not None:
+            named = [parse_url(url) for url in address.urls]
+            options = options | named[0]
+            places = [(str(one.pop("host", "")), int(one.pop("port", PORT))) for one in named]
+            if address.kind == "cluster":
+                return await self._find_cluster(places, options)
+            if address.kind == "sentinel":
+                host, port = await find_primary(places, address.service, options)
+                options |= {"host": host, "port": port}
+        server = Node(options, self._patience_s)
         try:
-            info: dict[str, Any] = await self._plain.info()
-        except errors.ResponseError:  # not permitted to this user
-            return {}
-        return info
+            await server.client.ping()
+            info = await _read_info(server)
+            if not info.get("cluster_enabled") or address is None or address.kind != "server":
+                return server
+        except BaseException:
+            await server.close()
+            raise
+        await server.close()
+        return await self._find_cluster(places, options)
+
+    async def _find_cluster(self, seeds: Sequence[Place], options: Mapping[str, Any]) -> Cluster:
+        try:
+            found = await Cluster.find([*seeds, *self._seeds], options, self._patience_s)
+        except StoreInputError as e:
+            raise StoreInputError(f"store {self.shown}: {e}") from None
+        self._seeds = found.known
+        return found
 
     async def warnings(self) -> list[str]:
         """Return warnings on settings of the server with which histories may be lost."""
         found = []
-        policy = str(self.info.get("maxmemory_policy", ""))
-        if policy.startswith("allkeys-"):
-            found.append(f"its maxmemory-policy {policy} may evict histories: volatile-lru evicts copies alone")
-        if self.info.get("aof_enabled") == 0 and not await self._saves():
-            found.append("it keeps nothing on disk (appendonly no): what was learnt is gone when it restarts")
+        async with self._in_use() as server:
+            nodes = await server.nodes()
+            infos = [await _read_info(node) for node in nodes]
+            policies = {str(info.get("maxmemory_policy", "")) for info in infos}
+            found = [
+                f"its maxmemory-policy {policy} may evict histories: volatile-lru evicts copies alone"
+                for policy in sorted(policies)
+                if policy.startswith("allkeys-")
+            ]
+            unkept = [node for node, info in zip(nodes, infos, strict=True) if info.get("aof_enabled") == 0]
+            if any([not await _saves(node) for node in unkept]):
+                found.append("it keeps nothing on disk (appendonly no): what was learnt is gone when it restarts")
         return found
-
-    async def _saves(self) -> bool:
-        try:
-            return bool((await self._plain.config_get("save")).get("save"))
-        except errors.RedisError:
-            return False
 
     async def close(self) -> None:
         listener, self._listener = self._listener, None
         if listener is not None:
             listener.cancel()
             await asyncio.gather(listener, return_exceptions=True)
-        clients = {id(c): c for c in (self._client, self._plain) if c is not None}
-        self._client = self._plain = self._held = None
-        for client in clients.values():
-            await _close(client)
+        server, self._server = self._server, None
+        if server is not None:
+            await server.close()
 
     @asynccontextmanager
-    async def _in_use(self) -> AsyncIterator[Any]:
-        """Yield the client, and translate its exceptions.
+    async def _in_use(self) -> AsyncIterator[Node | Cluster]:
+        """Yield the server, and translate its exceptions.
 
-        A client that has been closed meanwhile is closed again: redis-py leaves open what was being connected then.
+        One that has been closed meanwhile is closed again: redis-py leaves open what was being connected then.
         """
-        client = self._client
-        if client is None:
+        server = self._server
+        if server is None:
             raise UnavailableError("not connected")
         try:
             with translated():
-                yield client
+                yield server
         finally:
-            if client is not self._client:
-                await _close(client)
+            if server is not self._server:
+                await server.close()
 
     async def ask(self, *command: Any) -> Any:
-        """Send one command. Raises UnavailableError, UnwritableError."""
-        async with self._in_use() as client:
-            answers = None if self._held is None else await self._held.answers([command])
-            if answers is None:
-                return await client.execute_command(*command)
-            if isinstance(answers[0], Exception):
-                raise answers[0]
-            return answers[0]
+        """Send one command. Raises UnavailableError, UnwritableError, CommandError."""
+        answer = (await self.answers([command]))[0]
+        if isinstance(answer, CommandError):
+            raise answer
+        return answer
 
-    async def answers(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """Send commands in one pipeline; the reply of a command that failed alone is a CommandError."""
+    async def answers(self, commands: Sequence[Sequence[Any]], *, is_lasting: bool = False) -> list[Any]:
+        """Send commands in one pipeline; the reply of a command that failed alone is a CommandError.
+
+        `is_lasting`: what is written must be kept by as many replicas as the URL says. In a cluster the commands go to
+        the nodes that have their keys.
+        """
         if not commands:
             return []
-        async with self._in_use() as client:
-            answers = None if self._held is None else await self._held.answers(commands)
-            if answers is None:
-                pipeline = client.pipeline(transaction=False)
-                for command in commands:
-                    pipeline.execute_command(*command)
-                answers = await pipeline.execute(raise_on_error=False)
+        async with self._in_use() as server:
+            answers = await server.answers(commands, self._replicas if is_lasting else 0)
         for i, answer in enumerate(answers):
             if isinstance(answer, Exception):
                 answers[i] = as_store_error(answer)
@@ -253,8 +239,8 @@ class Connection:
     async def scan(self, pattern: str) -> AsyncIterator[list[bytes]]:
         """Yield the matching keys in parts, from all nodes of a cluster."""
         part: list[bytes] = []
-        async with self._in_use() as client:
-            async for key in client.scan_iter(match=pattern, count=500):
+        async with self._in_use() as server:
+            async for key in server.scan(pattern):
                 part.append(key)
                 if len(part) >= 500:
                     yield part
@@ -262,15 +248,21 @@ class Connection:
         yield part
 
     async def listen(
-        self, on_message: Mapping[str, Callable[[bytes], None]], on_lost: Callable[[UnavailableError], None]
+        self,
+        on_message: Mapping[str, Callable[[bytes], None]],
+        on_lost: Callable[[UnavailableError], None],
+        *,
+        beside: str = "",
     ) -> None:
         """Subscribe to channels: call `on_message` of a channel for each of its messages, in their order.
 
-        `on_lost` is called once when the connection is lost.
+        `on_lost` is called once when the connection is lost. `beside`: in a cluster, a key whose node is asked.
 
         Raises UnavailableError if it cannot subscribe.
         """
-        pubsub = self._plain.pubsub()
+        if self._server is None:
+            raise UnavailableError("not connected")
+        pubsub = self._server.beside(beside).client.pubsub()
         try:
             with translated():
                 await pubsub.subscribe(*on_message)
@@ -308,11 +300,19 @@ class Connection:
             await pubsub.aclose()
 
 
-async def _close(client: Any) -> None:
-    with suppress(errors.RedisError, OSError):  # it is discarded in any case
-        await client.aclose()
-        for node in client.get_nodes() if isinstance(client, RedisCluster) else ():  # its aclose acts only once
-            await node.disconnect()
+async def _read_info(server: Node) -> dict[str, Any]:
+    try:
+        info: dict[str, Any] = await server.client.info()
+    except errors.ResponseError:  # not permitted to this user
+        return {}
+    return info
+
+
+async def _saves(server: Node) -> bool:
+    try:
+        return bool((await server.client.config_get("save")).get("save"))
+    except errors.RedisError:
+        return False
 
 
 def pairs(flat: Any) -> list[tuple[bytes, bytes]]:

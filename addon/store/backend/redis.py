@@ -111,7 +111,7 @@ class RedisBackend(RedisRecords):
             keys.SITES_CHANNEL: self.sites.receive,
             keys.CONTACTS_CHANNEL: self.contacts.receive,
         }
-        await self._wire.listen(received, on_lost)
+        await self._wire.listen(received, on_lost, beside=keys.TOMBSTONES)
 
     async def close(self) -> None:
         await self._wire.close()
@@ -146,7 +146,7 @@ class RedisBackend(RedisRecords):
                 if schema is None or int(schema) < keys.SCHEMA:  # also if the mark is missing: it may have been lost
                     if schema is not None:
                         log.info("%s: written by an earlier version; its keys get new names, once", where)
-                    is_cluster = bool(self._wire.info.get("cluster_enabled"))
+                    is_cluster = self._wire.is_cluster
                     moved = await migrate(
                         self._connection, self._versioned, self._commit_command, is_cluster=is_cluster
                     )
@@ -261,7 +261,7 @@ class RedisBackend(RedisRecords):
                 )
             )
         await self._indexes.add(puts)
-        replaced = await self._connection.ask_all(commands)
+        replaced = await self._connection.ask_all(commands, is_lasting=True)
         if self._files is not None:  # of complete copies, which may be about to be sent, the sweep removes the files
             parts = [digest.decode() for put, digest in zip(puts, replaced, strict=True) if put.copy.part_number]
             await asyncio.to_thread(self._files.remove, parts)
@@ -279,7 +279,7 @@ class RedisBackend(RedisRecords):
 
     async def _remove_copies(self, removals: Sequence[Sequence[Any]]) -> int:
         """Remove the copies of objects, and their files; return how many objects had any."""
-        answers = await self._connection.ask_all(removals)
+        answers = await self._connection.ask_all(removals, is_lasting=True)
         digests = [digest.decode(errors="replace") for _, *gone in answers for digest in gone]
         if self._files is not None and digests:
             await asyncio.to_thread(self._files.remove, digests)
@@ -300,10 +300,8 @@ class RedisBackend(RedisRecords):
         now_s = self._clock.now()
         bounds = [repr(now_s - TOMBSTONES_KEPT_S), repr(now_s + TOMBSTONES_KEPT_S), TOMBSTONES_AT_MOST]
         encoded = [codec.encode_tombstone(t) for t in tombstones]
-        answer = await self._connection.ask(
-            *_add_tombstones([keys.TOMBSTONES, keys.LAST_TOMBSTONE], [keys.CHANNEL, *bounds, applied, *encoded])
-        )
-        numbered = [codec.decode_tombstone(t) for t in answer]
+        added = _add_tombstones([keys.TOMBSTONES, keys.LAST_TOMBSTONE], [keys.CHANNEL, *bounds, applied, *encoded])
+        numbered = [codec.decode_tombstone(t) for t in (await self._connection.ask_all([added], is_lasting=True))[0]]
         await self._remove_copies([self._removal(t.pattern, t, keeps=True) for t in numbered if t.exact])
         for tombstone in numbered:
             if tombstone.exact and is_group(tombstone.pattern):

@@ -41,7 +41,7 @@ class RedisRecords(RedisCounts):
 
     async def commit(self, commits: Sequence[Commit]) -> list[bytes | Versioned]:
         await self.join_domains({keys.domain_of(host_of(c.url)) for c in commits if c.record})
-        answers = await self._connection.ask_all([self._commit_command(c) for c in commits])
+        answers = await self._connection.ask_all([self._commit_command(c) for c in commits], is_lasting=True)
         return [new if done else self._versioned(new, *record) for done, new, *record in answers]
 
     def _versioned(self, version: bytes, record: bytes) -> Versioned:

@@ -32,9 +32,12 @@ class RepairingCommands:
         except CommandError:
             return (await self.ask_all([command]))[0]
 
-    async def ask_all(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """Send commands in a pipeline; return their replies. Raises UnavailableError, UnwritableError, CommandError."""
-        answers = await self._connection.answers(commands)
+    async def ask_all(self, commands: Sequence[Sequence[Any]], *, is_lasting: bool = False) -> list[Any]:
+        """Send commands in a pipeline; return their replies. Raises UnavailableError, UnwritableError, CommandError.
+
+        `is_lasting`: replicas must have what is written, if the URL of the store says so.
+        """
+        answers = await self._connection.answers(commands, is_lasting=is_lasting)
         failed = [i for i, answer in enumerate(answers) if isinstance(answer, CommandError)]
         if failed:
             repaired = {key for key in {k for i in failed for k in _keys(commands[i])} if await self._repair(key)}
@@ -43,7 +46,8 @@ class RepairingCommands:
                 for i, command in enumerate(commands)
                 if not repaired.isdisjoint(_keys(command)) or "WRONGTYPE" in str(answers[i])  # repaired by another
             ]
-            for i, answer in zip(again, await self._connection.answers([commands[i] for i in again]), strict=True):
+            sent = [commands[i] for i in again]
+            for i, answer in zip(again, await self._connection.answers(sent, is_lasting=is_lasting), strict=True):
                 answers[i] = answer
         for answer in answers:
             if isinstance(answer, CommandError):

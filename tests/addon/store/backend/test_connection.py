@@ -5,7 +5,9 @@ import asyncio
 import pytest
 import redis.exceptions as errors
 
-from bestbefore.addon.store.backend.connection import CONNECTIONS, Connection, as_store_error, checked_url
+from bestbefore.addon.store.backend.connection import Connection, as_store_error
+from bestbefore.addon.store.backend.connections.addresses import checked_url
+from bestbefore.addon.store.backend.connections.node import CONNECTIONS
 from bestbefore.addon.store.backend.interface import (
     BusyError,
     FullError,
@@ -123,7 +125,7 @@ async def test_a_server_that_says_nothing_for_longer_than_we_are_patient_is_away
 async def test_a_server_without_a_free_connection_to_it_is_not_away(valkey):
     connection = Connection(valkey.url, patience_s=0.05)
     await connection.open()
-    pool = connection._plain.connection_pool
+    pool = connection._server.client.connection_pool
     taken = [await pool.get_connection() for _ in range(CONNECTIONS)]
     for asked in (connection.ask("PING"), connection.answers([("PING",)])):
         with pytest.raises(BusyError):
@@ -239,13 +241,13 @@ async def test_a_connection_that_was_closed_is_away(valkey):
 async def test_a_connection_that_does_not_close_in_time_is_given_up(valkey, monkeypatch):
     connection = Connection(valkey.url)
     await connection.open()
-    close = connection._client.aclose
+    close = connection._server.client.aclose
 
     async def time_out():
         await close()
         raise errors.TimeoutError("Timed out closing connection after 0.5")
 
-    monkeypatch.setattr(connection._client, "aclose", time_out)
+    monkeypatch.setattr(connection._server.client, "aclose", time_out)
     await connection.open()
     assert await connection.ask("PING")
     await connection.close()
@@ -259,7 +261,7 @@ async def test_a_command_whose_connection_is_closed_under_it_finds_the_store_awa
     async def closed(*_):
         raise TypeError("'NoneType' object is not callable")
 
-    monkeypatch.setattr(connection._held, "answers", closed)
+    monkeypatch.setattr(connection._server._held, "answers", closed)
     with pytest.raises(UnavailableError):
         await connection.ask("PING")
     await connection.close()
