@@ -178,6 +178,37 @@ def cluster(cluster_nodes: list[Valkey]) -> list[Valkey]:
 
 
 @pytest.fixture
+def replicated_cluster(start_valkey: Callable[..., Valkey]) -> Iterator[list[Valkey]]:
+    """A cluster of three primaries, and a replica of each in the same order, which is promoted after a second."""
+    settings = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--repl-diskless-sync-delay", "0"]
+    nodes = [start_valkey(*settings) for _ in range(6)]
+    clients = [node.client for node in nodes]
+
+    def until(check: Callable[["redis.Redis"], bool], asked: list["redis.Redis"]) -> None:
+        end = time.monotonic() + PATIENCE_S
+        while not all(check(client) for client in asked):
+            assert time.monotonic() < end, "the nodes did not become a cluster"
+            time.sleep(0.05)
+
+    for client, slots in zip(clients, [(0, 5460), (5461, 10922), (10923, 16383)], strict=False):
+        client.execute_command("CLUSTER", "ADDSLOTSRANGE", *slots)
+    for node in nodes[1:]:
+        clients[0].execute_command("CLUSTER", "MEET", "127.0.0.1", node.port, int(node.settings[-1]))
+    until(lambda client: b"known_nodes:6" in client.execute_command("CLUSTER", "INFO"), clients)
+    for client, primary in zip(clients[3:], clients, strict=False):
+        client.execute_command("CLUSTER", "REPLICATE", primary.execute_command("CLUSTER", "MYID"))
+    until(lambda client: b"cluster_state:ok" in client.execute_command("CLUSTER", "INFO"), clients)
+    until(lambda client: client.info("replication")["master_link_status"] == "up", clients[3:])
+    for client in clients:
+        client.close()
+    yield nodes
+    for node in nodes:
+        if node.process is not None:
+            node.process.send_signal(signal.SIGCONT)
+        node.kill()
+
+
+@pytest.fixture
 def start_process() -> Iterator[Callable[..., "subprocess.Popen[Any]"]]:
     """Start processes as `subprocess.Popen` does; those that still run when the test ends are killed.
 

@@ -113,6 +113,8 @@ class Connection:
             self._options |= {"connection_class": UnixDomainSocketConnection, "path": str(socket)}
         self.shown = self._address.shown if self._address is not None else str(socket)
         self._replicas = self._address.wait if self._address is not None else 0
+        self.info: dict[str, Any] = {}
+        """A single server's INFO at the last connect; empty for a cluster, and if it is not permitted."""
         self._seeds: list[Place] = []
         """Nodes of the cluster by which it was found last."""
         self._server: Node | Cluster | None = None
@@ -153,8 +155,8 @@ class Connection:
         server = Node(options, self._patience_s)
         try:
             await server.client.ping()
-            info = await _read_info(server)
-            if not info.get("cluster_enabled") or address is None or address.kind != "server":
+            self.info = await _read_info(server)
+            if not self.info.get("cluster_enabled") or address is None or address.kind != "server":
                 return server
         except BaseException:
             await server.close()
@@ -167,7 +169,7 @@ class Connection:
             found = await Cluster.find([*seeds, *self._seeds], options, self._patience_s)
         except StoreInputError as e:
             raise StoreInputError(f"store {self.shown}: {e}") from None
-        self._seeds = found.known
+        self._seeds, self.info = found.known, {}
         return found
 
     async def warnings(self) -> list[str]:

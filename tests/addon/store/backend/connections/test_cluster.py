@@ -12,40 +12,6 @@ from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.connections.cluster import SLOTS, key_of
 from bestbefore.addon.store.backend.interface import StoreInputError, UnavailableError, UnwritableError
 
-NODE_TIMEOUT_MS = 1000
-PATIENCE_S = 20.0
-THIRDS = [(0, 5460), (5461, 10922), (10923, SLOTS - 1)]
-
-
-def until(check):
-    end = time.monotonic() + PATIENCE_S
-    while not check():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
-@pytest.fixture
-def six(start_valkey):
-    """Three primaries, and a replica of each in the same order."""
-    settings = ["--cluster-enabled", "yes", "--cluster-node-timeout", str(NODE_TIMEOUT_MS)]
-    nodes = [start_valkey(*settings, "--repl-diskless-sync-delay", "0") for _ in range(6)]
-    clients = [node.client for node in nodes]
-    ids = [client.execute_command("CLUSTER", "MYID") for client in clients]
-    for client, slots in zip(clients, THIRDS, strict=False):
-        client.execute_command("CLUSTER", "ADDSLOTSRANGE", *slots)
-    for node in nodes[1:]:
-        clients[0].execute_command("CLUSTER", "MEET", "127.0.0.1", node.port, int(node.settings[-1]))
-    until(lambda: all(client.execute_command("CLUSTER", "INFO").count(b"known_nodes:6") for client in clients))
-    for client, primary in zip(clients[3:], ids, strict=False):
-        client.execute_command("CLUSTER", "REPLICATE", primary)
-    until(lambda: all(b"cluster_state:ok" in client.execute_command("CLUSTER", "INFO") for client in clients))
-    until(lambda: all(client.info("replication")["master_link_status"] == "up" for client in clients[3:]))
-    yield nodes
-    for node in nodes:
-        if node.process is not None:
-            node.process.send_signal(signal.SIGCONT)
-        node.kill()
-
 
 def url_of(nodes, options=""):
     return "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in nodes) + options
@@ -168,22 +134,22 @@ async def acknowledged_under_load(connection, event, seconds, *, is_lasting):
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["killed", "frozen"])
 @pytest.mark.parametrize("is_lasting", [True, False])
-async def test_a_primary_is_lost_and_comes_back(six, how, is_lasting, capsys):
+async def test_a_primary_is_lost_and_comes_back(replicated_cluster, how, is_lasting, capsys):
     """Where replicas are waited for, no write is lost, and none counts until the lost node is back as a replica."""
-    connection = Connection(url_of(six[:1], "?wait=1"), patience_s=0.5)
+    connection = Connection(url_of(replicated_cluster[:1], "?wait=1"), patience_s=0.5)
     await connection.open()
     lost_s = []
 
     def lose():
         lost_s.append(time.monotonic())
         if how == "killed":
-            six[1].kill()
+            replicated_cluster[1].kill()
             time.sleep(5.0)
-            six[1].start()
+            replicated_cluster[1].start()
         else:
-            six[1].process.send_signal(signal.SIGSTOP)
+            replicated_cluster[1].process.send_signal(signal.SIGSTOP)
             time.sleep(5.0)
-            six[1].process.send_signal(signal.SIGCONT)
+            replicated_cluster[1].process.send_signal(signal.SIGCONT)
 
     times, lost = await acknowledged_under_load(connection, lose, 12.0, is_lasting=is_lasting)
     moments = sorted(times.values())
