@@ -80,7 +80,10 @@ class LiveGateway:
         """Return the answer if a copy in memory gives it, as `decide` would to an admitted client; else None."""
         self._undecided = None
         in_memory = self.store.hot(request.target.url, request.partition)
-        if in_memory is None or any(copy.body.size > HIT_BYTES for copy in in_memory.copies):
+        if in_memory is None:
+            return None
+        largest = max((copy.body.size for copy in in_memory.copies), default=0)
+        if largest > bounds.MIN_SHARE_BYTES and largest > min(HIT_BYTES, self.share_bytes()):
             return None
         if not self.gate.admitted(client, request.fields.get("proxy-authorization")):
             return None

@@ -16,8 +16,11 @@ from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.tunnels.first_speaker import Expected
 from bestbefore.addon.rfc9111.message import Request
 
-HIT_BYTES = 64 * 1024
-"""The largest content of a copy that `Gateway.hit` returns: to send more, one waits until the client reads it."""
+HIT_BYTES = 256 * 1024
+"""The largest content of a copy that `Gateway.hit` returns: to send more, one waits until the client reads it.
+
+It is less with many clients (`Gateway.share_bytes`), as each may leave one response unread.
+"""
 
 
 class Gateway(Protocol):
@@ -46,7 +49,7 @@ class Gateway(Protocol):
     def hit(self, request: Request, client: Client, started_s: float) -> Answer | None:
         """Return the answer to an unambiguous request if a copy in memory gives it at once; None: `decide` decides.
 
-        Content of the answer is in memory, and at most `HIT_BYTES`.
+        Content of the answer is in memory, and at most `HIT_BYTES` and `share_bytes()`.
         """
 
     def sender(self, client: Client) -> Hashable | None:
