@@ -33,12 +33,7 @@ def _fill(nodes: list[Any]) -> None:
         client.config_set("maxmemory", "0")
 
 
-def _promote(nodes: list[Any]) -> None:
-    with nodes[4].client as client:
-        client.execute_command("CLUSTER", "FAILOVER")
-
-
-@pytest.mark.parametrize("event", [_lose, _freeze, _fill, _promote])
+@pytest.mark.parametrize("event", [_lose, _freeze, _fill])
 def test_no_request_fails_that_the_origin_can_answer(
     start_proxy: Start, start_origin: Start, replicated_cluster: list[Any], event: Callable[[list[Any]], None]
 ) -> None:
@@ -46,7 +41,7 @@ def test_no_request_fails_that_the_origin_can_answer(
     origin.extra = {"Cache-Control": "max-age=600"}
     seeds = ",".join(f"127.0.0.1:{node.port}" for node in replicated_cluster[:2])
     proxy = start_proxy("--quiet", "--store", f"redis+cluster://{seeds}")
-    end = time.monotonic() + 12.0
+    end = time.monotonic() + 10.0
     slowest_s = 0.0
 
     def ask(client: int) -> list[int]:

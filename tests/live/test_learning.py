@@ -84,6 +84,7 @@ async def records(state: Path, urls: Sequence[str]) -> list[Record | None]:
         await store.close()
 
 
+@pytest.mark.slow
 def test_it_caches_validates_learns_and_remembers_across_a_restart(
     start_proxy: Callable[..., Any],
     start_origin: Callable[..., Any],

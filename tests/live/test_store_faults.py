@@ -66,6 +66,7 @@ def test_answers_with_a_reason_in_latin_1_are_written_as_all_others_are(
     assert [again.get(f"{url}/x").body for url in odd] == [b"gone"] * len(odd)
 
 
+@pytest.mark.slow
 def test_health_shows_when_pending_entries_cannot_be_written(
     start_proxy: Start, start_origin: Start, start_valkey: Start
 ) -> None:

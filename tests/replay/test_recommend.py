@@ -134,6 +134,7 @@ def test_each_domain_gets_what_it_would_get_alone(data: Path, domain: str) -> No
     assert choice.then == total(plain_engine.replay_objects(alone.then, replayed(point)), domain)
 
 
+@pytest.mark.slow
 def test_domains_with_too_little_data_are_left_to_the_default(data: Path) -> None:
     found = recommended(excerpt_parts(data, None, None), 0.02)
     assert list(found.domains) == ["ipr", "cft"]

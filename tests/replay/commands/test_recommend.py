@@ -55,6 +55,7 @@ def test_what_is_no_share_is_refused(rate: str) -> None:
     assert f"--stale-rate {rate}: expected a share from 0 to 1, or from 0% to 100%" in result.stderr
 
 
+@pytest.mark.slow
 def test_with_a_file_a_table_is_printed_in_its_place(folder: Path) -> None:
     printed = run(*FEW)
     result = run(*FEW, "--out", "proxy.toml", "--jobs", "2")
@@ -141,6 +142,7 @@ def test_wrong_input_is_exit_2_and_says_what_is_wrong(arguments: list[str], mess
     assert result.stderr.splitlines()[-1].startswith(f"Error: {message}")
 
 
+@pytest.mark.slow
 def test_the_hosts_of_a_log_are_its_domains(folder: Path) -> None:
     """Four days of a log with the host before each line. One page has a new size every 20 minutes, one each hour."""
     lines = []

@@ -131,10 +131,10 @@ async def test_moving_records_may_be_interrupted_anywhere(server, earlier_record
     for most in count(1):
         left = iter(range(most, 0, -1))
 
-        async def some(self, commands, left=left):
+        async def some(self, commands, left=left, **given):
             if next(left) > 1:
-                return await answers(self, commands)
-            await answers(self, commands[: len(commands) // 2])  # half of it is done, and then we are no more
+                return await answers(self, commands, **given)
+            await answers(self, commands[: len(commands) // 2], **given)  # half of it is done, and then we are no more
             raise InterruptedError
 
         monkeypatch.setattr(Connection, "answers", some)
