@@ -2,11 +2,10 @@
 
 import fnmatch
 import re
-import runpy
-import sys
+import subprocess
 import tomllib
+from importlib.metadata import metadata
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -59,10 +58,26 @@ def test_the_python_for_development_is_one_that_the_package_supports() -> None:
     assert tuple(map(int, wanted.split("."))) >= tuple(map(int, lowest.split(".")))
 
 
-def test_the_page_of_the_package_has_no_link_that_leads_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_of_the_package_has_no_link_that_leads_nowhere() -> None:
     """On a package index a relative link of the README has no target."""
-    given: dict[str, str] = {}
-    monkeypatch.setitem(sys.modules, "setuptools", SimpleNamespace(setup=given.update))  # the venv need not have it
-    runpy.run_path(str(ROOT / "setup.py"))
-    assert "(`docs/clients.md`)" in given["long_description"]
-    assert re.findall(r"\]\((?![a-z]+:|#)[^)]*\)", given["long_description"]) == []
+    page = metadata("bestbefore").get_payload()
+    assert isinstance(page, str)
+    assert "(`docs/clients.md`)" in page
+    assert re.findall(r"\]\((?![a-z]+:|#)[^)]*\)", page) == []
+
+
+def test_the_image_is_built_of_all_that_a_wheel_needs() -> None:
+    needed = {"pyproject.toml", "README.md", "LICENSE", *PYPROJECT["build-system"]["backend-path"], *ROOTS}
+    words = [line.split() for line in (ROOT / "deploy/Dockerfile").read_text().splitlines()]
+    assert needed <= {name for line in words if line[:1] == ["COPY"] for name in line[1:-1]}
+    kept = (ROOT / "deploy/Dockerfile.dockerignore").read_text().splitlines()
+    assert {f"!{name}" for name in needed} <= set(kept)
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs the files that git has")
+def test_the_root_has_no_further_entry() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert {name.partition("/")[0] for name in listed.splitlines()} == {
+        ".ci", ".gitignore", ".python-version", "CHANGELOG.md", "LICENSE", "README.md", "pyproject.toml",
+        "addon", "policies", "replay", "tests", "docs", "deploy",
+    }  # fmt: skip
