@@ -43,6 +43,17 @@ def distinctions(request: Request) -> Distinctions:
     return tuple(request.fields.values(name) for name in ("cookie", "authorization", "range", "if-range"))
 
 
+def range_fields(request: Request) -> Distinctions | None:
+    """Return the range that a request asks for, empty if none; None if the request has credentials.
+
+    Processes share contacts for requests without credentials only.
+    """
+    cookie, authorization, *ranged = distinctions(request)
+    if cookie or authorization:
+        return None
+    return tuple(ranged) if any(ranged) else ()
+
+
 def patience_s(number: int) -> float:
     """Return how long the request that is the `number`-th to wait for a contact waits, real seconds.
 

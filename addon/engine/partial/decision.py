@@ -3,7 +3,7 @@
 Parts are never among the copies of an `Ask` (`chosen`, `candidates`): these are complete.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -16,6 +16,7 @@ from bestbefore.addon.rfc9111.caching.storing import is_truncated
 from bestbefore.addon.rfc9111.caching.vary import choose
 from bestbefore.addon.rfc9111.conditional import ranges
 from bestbefore.addon.rfc9111.conditional.parts import (
+    Place,
     Rest,
     are_of_one_version,
     as_complete,
@@ -88,12 +89,10 @@ def on_parts(
     Only the parts of the version that was received last are used, and only if no complete response came later. The
     origin is asked for the first of the missing spans, with If-Range: its response shows whether the parts are current.
     """
-    latest_s = max((copy.response_time_s for copy in copies), default=0.0)
-    fitting = [p for p in parts if p.response_time_s >= latest_s and choose([p], request.fields, site.salt) is not None]
-    leading = max(fitting, key=lambda part: part.response_time_s, default=None)
-    where = None if leading is None else place(leading.head)
-    if leading is None or where is None:
+    found = _latest_version(request, parts, copies, site)
+    if found is None:
         return decision
+    leading, group, where = found
     asked = of_request(request.fields, honour=rule.honour_client_cc)
     reuse = decide(request, asked, as_complete(leading, where.size), now_s, rule)
     is_usable = reuse.action in (Action.FRESH, Action.STALE) or site.offline
@@ -104,7 +103,6 @@ def on_parts(
     spans = _wanted(request, leading, where.size)
     if not spans:
         return decision
-    group = combinable(fitting, leading)
     is_covered = not any(missing(group, span) for span in spans)
     if is_covered and is_usable:
         return ServeParts(group, where.size, reuse)
@@ -118,6 +116,42 @@ def on_parts(
     return replace(
         decision, sent=replace(decision.sent, fields=fields), fwd=Fwd.PARTIAL, detail=reuse.reason, rest=rest
     )
+
+
+def on_awaited_parts(
+    request: Request,
+    parts: Sequence[Copy],
+    copies: Sequence[Copy],
+    site: Site,
+    reuse_of: Callable[[Copy], Reuse | None],
+) -> ServeParts | None:
+    """Return the parts that answer a range request which waited for the response to another; None if none do.
+
+    `reuse_of` decides on the reuse of the part received last, as if it were complete.
+    """
+    found = _latest_version(request, parts, copies, site)
+    if found is None:
+        return None
+    leading, group, where = found
+    reuse = reuse_of(as_complete(leading, where.size))
+    if reuse is None:
+        return None
+    if _fetched(request, leading):
+        return ServeParts((leading,), where.size, reuse, as_stored=True)
+    spans = _wanted(request, leading, where.size)
+    is_covered = bool(spans) and not any(missing(group, span) for span in spans)
+    return ServeParts(group, where.size, reuse) if is_covered else None
+
+
+def _latest_version(
+    request: Request, parts: Sequence[Copy], copies: Sequence[Copy], site: Site
+) -> tuple[Copy, tuple[Copy, ...], Place] | None:
+    """Return the part received last, all parts of its version, and its place; None if there is none for a request."""
+    latest_s = max((copy.response_time_s for copy in copies), default=0.0)
+    fitting = [p for p in parts if p.response_time_s >= latest_s and choose([p], request.fields, site.salt) is not None]
+    leading = max(fitting, key=lambda part: part.response_time_s, default=None)
+    where = None if leading is None else place(leading.head)
+    return None if leading is None or where is None else (leading, combinable(fitting, leading), where)
 
 
 def _is_fetched_alike(request: Request, part: Copy) -> bool:

@@ -10,18 +10,21 @@ from typing import NamedTuple, Protocol, Self
 from bestbefore.addon.rfc9111.caching.vary import Values
 from bestbefore.addon.store.backend.interface import KeptCopy
 
+type RangeFields = tuple[tuple[str, ...], ...]
+
 
 class ContactName(NamedTuple):
     """The name of what is asked for: contacts with the same name can share a response."""
 
     url: str
     digest: str
-    """Of the URL, the partition, and the values of the request fields that select a response, as far as known."""
+    """Of the URL, the partition, the values of the request fields that select a response, as far as known, and the
+    range."""
 
     @classmethod
-    def of(cls, url: str, partition: str, variant: Values) -> Self:
-        """Return the name of a contact."""
-        text = repr((url, partition, variant)).encode(errors="surrogatepass")
+    def of(cls, url: str, partition: str, variant: Values, ranged: RangeFields = ()) -> Self:
+        """Return the name of a contact; `ranged`: the values of Range and If-Range, empty without a range."""
+        text = repr((url, partition, variant, *ranged)).encode(errors="surrogatepass")
         return cls(url, hashlib.blake2b(text, digest_size=16).hexdigest())
 
 

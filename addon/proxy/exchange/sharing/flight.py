@@ -1,14 +1,18 @@
 """A shared fetch: one contact for several requests, and its content for all of them."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from bestbefore.addon.engine.partial.decision import ServeParts
 from bestbefore.addon.engine.sharing import Distinctions, distinctions, patience_s
+from bestbefore.addon.proxy.exchange.pieces import Stored
 from bestbefore.addon.proxy.exchange.sharing.spool import Spool
 from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.rfc9111.caching.vary import Values
+from bestbefore.addon.rfc9111.conditional.parts import as_complete
+from bestbefore.addon.rfc9111.conditional.ranges import Span
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.store.backend.interface import Body
@@ -48,6 +52,20 @@ class CopyResult:
 
 
 @dataclass(frozen=True, slots=True)
+class PartsResult:
+    """The result that stored parts can answer: another process has fetched the range."""
+
+    serve: ServeParts
+    sources: Sequence[tuple[Span, Stored]]
+    """Their contents."""
+
+    @property
+    def copy(self) -> Copy:
+        """The copy whose reuse decides: the part received last, as if it were complete."""
+        return as_complete(self.serve.parts[0], self.serve.size)
+
+
+@dataclass(frozen=True, slots=True)
 class FailedResult:
     """The result that the contact failed."""
 
@@ -59,7 +77,8 @@ class AbandonedResult:
     """The result that there was no response, as the contact was cancelled: a joined request begins another."""
 
 
-type FlightResult = StreamingResult | CopyResult | FailedResult | AbandonedResult | None
+type SharedResult = StreamingResult | CopyResult | PartsResult
+type FlightResult = SharedResult | FailedResult | AbandonedResult | None
 """The result of a flight for the requests that joined it; None: each must contact the origin itself."""
 
 

@@ -20,6 +20,8 @@ from bestbefore.addon.proxy.exchange.sharing.flight import (
     FailedResult,
     Flight,
     Flights,
+    PartsResult,
+    SharedResult,
     StreamingResult,
 )
 from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
@@ -49,7 +51,8 @@ class RequestJoiner:
 
     @property
     def _peers(self) -> PeerContacts:
-        return PeerContacts(self.clock, self.store, self.contacts.stored, self.hit_for_miss)
+        contacts = self.contacts
+        return PeerContacts(self.clock, self.store, contacts.stored, contacts.parts, self.hit_for_miss)
 
     def contact_name(self, request: Request, rule: DomainRule) -> ContactName | None:
         """Return the name of the contact that a request would begin for all processes; None if it would not."""
@@ -99,7 +102,7 @@ class RequestJoiner:
         except BaseException:
             flight.set_result(AbandonedResult())
             raise
-        if isinstance(turn, CopyResult):
+        if isinstance(turn, CopyResult | PartsResult):
             flight.set_result(turn)
             answer = await self._shared(contact, turn)
             if answer is not None:
@@ -166,11 +169,11 @@ class RequestJoiner:
         """Wait for the answer of another request; None if it may not answer this one."""
         with flight.joining():
             result = await flight.result()
-            if isinstance(result, StreamingResult | CopyResult):
+            if isinstance(result, StreamingResult | CopyResult | PartsResult):
                 return await self._shared(contact, result)
         return await self.contacts.failed(contact, result.error) if isinstance(result, FailedResult) else None
 
-    async def _shared(self, contact: Contact, result: StreamingResult | CopyResult) -> Answer | None:
+    async def _shared(self, contact: Contact, result: SharedResult) -> Answer | None:
         """Return the answer with the response to another request; None if that may not answer this one."""
         context, ask = contact.context, contact.ask
         use = self._peers.use_of(contact, result.copy, self.active.site)
@@ -184,10 +187,13 @@ class RequestJoiner:
             if not result.spool.can_be_joined:
                 return None
         if contact.rule.counts_demand:
-            self.store.demand.count(result.copy, context.record.time_s)
+            for copy in result.serve.parts if isinstance(result, PartsResult) else (result.copy,):
+                self.store.demand.count(copy, context.record.time_s)
         context.record.outcome, context.record.reason, context.record.ttl_s = Outcome.HIT, use.reason, use.ttl_s
         member = cache_status.forwarded(ask.fwd, collapsed=True, detail=use.reason)
         if isinstance(result, CopyResult):
             return self.answers.from_copy(context, result.copy, result.body, member)
         rest = RestReader(self.contacts.origin, contact, result.copy.head)
+        if isinstance(result, PartsResult):
+            return self.answers.from_parts(context, result.serve, result.sources, member, rest.read_span)
         return self.answers.from_copy(context, result.copy, Arriving(result.spool, rest.read), member)

@@ -5,15 +5,18 @@ import math
 from dataclasses import dataclass
 
 from bestbefore.addon.clock import Clock
+from bestbefore.addon.engine.partial.decision import on_awaited_parts
 from bestbefore.addon.engine.request import Ask
-from bestbefore.addon.engine.sharing import PATIENCE_S, distinctions, shared_use
+from bestbefore.addon.engine.sharing import PATIENCE_S, range_fields, shared_use
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.context import Contact
-from bestbefore.addon.proxy.exchange.sharing.flight import CopyResult, FlightResult, StreamingResult
+from bestbefore.addon.proxy.exchange.sharing.flight import CopyResult, FlightResult, PartsResult, StreamingResult
 from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
 from bestbefore.addon.proxy.exchange.stored import StoredContent
+from bestbefore.addon.proxy.partial.stored_parts import StoredParts
 from bestbefore.addon.rfc9111.caching.reuse import Reuse
 from bestbefore.addon.rfc9111.caching.vary import Values
+from bestbefore.addon.rfc9111.conditional.parts import partition_of
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.store.backend.interface import CopySet
@@ -33,22 +36,26 @@ class PeerContacts:
     clock: Clock
     store: Store
     stored: StoredContent
+    parts: StoredParts
     hit_for_miss: HitForMiss
 
     def name(self, request: Request, variant: Values, *, has_copies: bool = False) -> ContactName | None:
         """Return the name of a contact for all processes; None if its response can probably not be shared.
 
-        Requests with credentials or for a range share nothing. `has_copies`: so the response could be shared before.
+        Requests with credentials share nothing. `has_copies`: so the response could be shared before.
         """
         now_s = self.clock.now()
-        if any(distinctions(request)) or self.hit_for_miss.has(request, variant, now_s):
+        ranged = range_fields(request)
+        if ranged is None or self.hit_for_miss.has(request, variant, now_s):
             return None
         if not has_copies and self.hit_for_miss.is_likely(request, now_s):
             return None
-        return ContactName.of(request.target.url, request.partition, variant)
+        return ContactName.of(request.target.url, request.partition, variant, ranged)
 
-    async def turn(self, contact: Contact, variant: Values, site: Site) -> CopyResult | ContactLease | None:
-        """Return the copy that another process has got, after waiting for it, or the lease to make this contact.
+    async def turn(
+        self, contact: Contact, variant: Values, site: Site
+    ) -> CopyResult | PartsResult | ContactLease | None:
+        """Return what another process has got, after waiting for it, or the lease to make this contact.
 
         None: the contact is for this process alone.
         """
@@ -60,19 +67,30 @@ class PeerContacts:
             return None
 
         known: set[tuple[float, str]] | None = None
+        may_use_parts = "range" in request.fields
 
-        async def choose(copies: CopySet) -> CopyResult | None:
+        def reuse_of(copy: Copy) -> Reuse | None:
+            # Clocks may differ: only what was stored during the wait can be newer than the request.
+            if copy.rule != contact.rule.key:
+                return None
+            return self.use_of(contact, copy, site, may_be_new=_identity(copy) not in (known or ()))
+
+        async def choose(copies: CopySet) -> CopyResult | PartsResult | None:
             nonlocal known
+            parts: list[Copy] = []
+            if may_use_parts and copies.may_have_parts:
+                in_parts = await self.store.copies(request.target.url, partition_of(request.partition))
+                parts = [part for part in in_parts.copies if self._may_be_used(contact, part)]
             if known is None:
-                known = {_identity(copy) for copy in (contact.context.found or copies).copies}
+                known = {_identity(copy) for copy in (*(contact.context.found or copies).copies, *parts)}
             for copy in copies.copies:
-                # Clocks may differ: only what was stored during the wait can be newer than the request.
-                use = self.use_of(contact, copy, site, may_be_new=_identity(copy) not in known)
-                if use is not None and copy.rule == contact.rule.key:
+                if reuse_of(copy) is not None:
                     body = await self.stored.of(copy)
                     if body is not None:
                         return CopyResult(copy, body)
-            return None
+            serve = on_awaited_parts(request, parts, copies.copies, site, reuse_of)
+            sources = None if serve is None else await self.parts.sources(serve.parts)
+            return None if serve is None or sources is None else PartsResult(serve, sources)
 
         return await self.store.contact_leases.turn(name, request.partition, choose, PATIENCE_S)
 
@@ -81,18 +99,21 @@ class PeerContacts:
 
         `may_be_new`: whether it may have arrived after the request, which decides if it has no remaining lifetime.
         """
-        context = contact.context
         now_s = self.clock.now()
-        if (copy.local and context.restricted) or self.store.is_dead(copy) or copy.response_time_s > now_s:
+        if not self._may_be_used(contact, copy) or copy.response_time_s > now_s:
             return None
         return shared_use(
             contact.ask.request,
             copy,
             contact.rule,
             site,
-            arrived_s=context.record.time_s if may_be_new else math.inf,
+            arrived_s=contact.context.record.time_s if may_be_new else math.inf,
             now_s=now_s,
         )
+
+    def _may_be_used(self, contact: Contact, copy: Copy) -> bool:
+        """Whether a client may get a copy, or a part, and nothing has invalidated it."""
+        return not ((copy.local and contact.context.restricted) or self.store.is_dead(copy))
 
 
 def end_lease(lease: ContactLease, contact: Contact, result: FlightResult) -> None:

@@ -10,9 +10,11 @@ from mitmproxy.test import tflow
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.engine.site import Site
+from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.exchange.sharing import peers as module
 from bestbefore.addon.proxy.origin.contact import Fetched
+from bestbefore.addon.rfc9111.conditional import ranges
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 from bestbefore.addon.store.opening import open_store
@@ -21,7 +23,9 @@ from tests.addon.proxy.exchange.asking import answer_to
 FRESH, STALE = [("Cache-Control", "max-age=60")], [("Cache-Control", "max-age=0"), ("ETag", '"1"')]
 PRIVATE, NO_STORE = [("Cache-Control", "private, max-age=60")], [("Cache-Control", "no-store")]
 BY_LANGUAGE = [("Cache-Control", "max-age=60"), ("Vary", "Accept-Language")]
+CONTENT = bytes(range(100))
 ENGLISH, GERMAN = ("Accept-Language", "en"), ("Accept-Language", "de")
+RANGE = ("Range", "bytes=10-19")
 
 
 class Origin:
@@ -32,18 +36,26 @@ class Origin:
         self.contacts = 0
         self.content_s = 0.0
         """How long the second half of the content takes."""
+        self.supports_ranges = True
 
-    async def fetch(self, *_: Any, **__: Any) -> Fetched:
+    async def fetch(self, request: Request, **_: Any) -> Fetched:
         self.contacts += 1
         await asyncio.sleep(0.1)
         now_s = RealClock().now()
-        head = Head(200, Fields([("Date", format_http_date(now_s)), *self.fields]))
-        return Fetched(head, now_s, now_s, self._content(), None)
+        fields = Fields([("Date", format_http_date(now_s)), *self.fields])
+        with_length = Head(200, fields.added(("Content-Length", str(len(CONTENT)))))
+        part = ranges.part(request, with_length) if self.supports_ranges else None
+        if part is None:
+            return Fetched(Head(200, fields), now_s, now_s, self._content(CONTENT), None)
+        (span,) = part.pieces
+        assert isinstance(span, ranges.Span)
+        content = CONTENT[span.start : span.end]
+        return Fetched(part.head, now_s, now_s, self._content(content), len(content))
 
-    async def _content(self) -> Any:
-        yield b"x"
+    async def _content(self, content: bytes) -> Any:
+        yield content[:1]
         await asyncio.sleep(self.content_s)
-        yield b"y"
+        yield content[1:]
 
 
 @pytest.fixture
@@ -66,15 +78,22 @@ async def processes(origin: Origin, valkey: Any) -> AsyncIterator[list[Exchanges
 
 async def crowd(processes: list[Exchanges], *fields: tuple[tuple[str, str], ...]) -> list[str]:
     """The Cache-Status of requests with these fields, sent together to the processes in turn."""
+    return [answer.head.fields.get("cache-status") or "" for answer, _ in await answers(processes, *fields)]
+
+
+async def answers(processes: list[Exchanges], *fields: tuple[tuple[str, str], ...]) -> list[tuple[Answer, bytes]]:
+    """The answers to such requests, with their content."""
     target = Target.parse("http://example.org/")
     asked = [
         answer_to(Request("GET", target, Fields(own)), tflow.tclient_conn(), processes[i % len(processes)])
         for i, own in enumerate(fields)
     ]
-    answers = await asyncio.gather(*asked)
-    for answer in answers:
-        await answer.read()
-    return [answer.head.fields.get("cache-status") or "" for answer in answers]
+    found = []
+    for answer in await asyncio.gather(*asked):
+        content = answer.body if answer.chunks is None else b"".join([chunk async for chunk in answer.chunks])
+        answer.finish(len(content), complete=True)
+        found.append((answer, content))
+    return found
 
 
 async def test_one_contact_for_all(processes: list[Exchanges], origin: Origin) -> None:
@@ -95,14 +114,45 @@ async def test_what_cannot_be_shared_is_fetched_by_each(
     assert origin.contacts == 2
 
 
-@pytest.mark.parametrize(
-    "own", [("Cookie", "a=1"), ("Authorization", "Basic eDp5"), ("Range", "bytes=0-1"), ("Cache-Control", "no-cache")]
-)
+@pytest.mark.parametrize("own", [("Cookie", "a=1"), ("Authorization", "Basic eDp5"), ("Cache-Control", "no-cache")])
 async def test_requests_of_their_own_wait_for_no_other_process(
     processes: list[Exchanges], origin: Origin, own: tuple[str, str]
 ) -> None:
+    await crowd(processes, (own, RANGE), (own, RANGE))
     await crowd(processes, (own,), (own,))
+    assert origin.contacts == 4
+
+
+@pytest.mark.parametrize("fields", [FRESH, STALE, [("Cache-Control", "max-age=60"), ("ETag", '"1"')]])
+async def test_one_contact_for_all_who_ask_for_the_same_range(
+    processes: list[Exchanges], origin: Origin, fields: list[tuple[str, str]]
+) -> None:
+    origin.fields = fields
+    for number, (wanted, there) in enumerate(((RANGE, CONTENT[10:20]), (("Range", "bytes=15-29"), CONTENT[15:30]))):
+        found = await answers(processes, *[(wanted,)] * 8)
+        assert origin.contacts == number + 1
+        assert [(answer.head.status, content) for answer, content in found] == [(206, there)] * 8
+        assert sum("; collapsed" in (answer.head.fields.get("cache-status") or "") for answer, _ in found) == 7
+
+
+async def test_a_range_that_no_other_process_could_store_is_fetched_by_each(
+    processes: list[Exchanges], origin: Origin
+) -> None:
+    origin.fields = NO_STORE
+    await crowd(processes, (RANGE,), (RANGE,))
     assert origin.contacts == 2
+
+
+async def test_different_ranges_wait_for_no_other_process(processes: list[Exchanges], origin: Origin) -> None:
+    await crowd(processes, (RANGE,), (("Range", "bytes=50-59"),), ())
+    assert origin.contacts == 3
+
+
+async def test_an_origin_without_ranges_is_contacted_once_for_all(processes: list[Exchanges], origin: Origin) -> None:
+    origin.supports_ranges = False
+    found = await answers(processes, (RANGE,), (RANGE,))
+    assert origin.contacts == 1
+    assert sorted(answer.head.status for answer, _ in found) == [200, 206]
 
 
 async def test_another_variant_is_fetched(processes: list[Exchanges], origin: Origin) -> None:
