@@ -13,6 +13,7 @@ addon/proxy/mitm/gateway addon/proxy/mitm/stream/client_connection addon/proxy/o
 addon/store/backend/interface
 addon/store/backend/keeper addon/store/backup/entries addon/store/contacts/keeper addon/store/sites/keeper
 addon/store_status
+replay/cluster/errors
 replay/commands/scenario_options
 replay/multicast/parameters replay/played/errors
 replay/report/measure replay/simulate/history_source replay/sweeps/progress replay/traces/errors

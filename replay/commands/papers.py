@@ -5,6 +5,7 @@ import platform
 import shlex
 import sys
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ import click
 from bestbefore.addon.admin.units import utc
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.errors import InputError
+from bestbefore.replay.commands.clusters.on_option import on_option, opened_cluster
 from bestbefore.replay.commands.messages import warn
 from bestbefore.replay.commands.progress import bar
 from bestbefore.replay.commands.scenario_options import jobs_option
@@ -30,7 +32,8 @@ TRACES_VARIABLE = "BESTBEFORE_TRACES"
 @click.option("--out", "folder", type=click.Path(path_type=Path, file_okay=False), default=Path("docs/results"),
               show_default=True, metavar="DIR", help="Folder to write each page NAME.md and its figures to.")
 @jobs_option
-def command(names: tuple[str, ...], traces: Path | None, folder: Path, jobs: int) -> None:
+@on_option
+def command(names: tuple[str, ...], traces: Path | None, folder: Path, jobs: int, on: str | None) -> None:
     """Reproduce the tables and figures of the papers, each printed value beside ours.
 
     NAME is one of the papers (default: all).
@@ -43,16 +46,17 @@ def command(names: tuple[str, ...], traces: Path | None, folder: Path, jobs: int
         writers = {name: writer_of(name) for name in chosen}
     except ValueError as error:
         raise InputError(str(error)) from None
-    work = Work(traces, warn, jobs, bar)
-    for name, write in writers.items():
-        page = Page(name, made())
-        try:
-            write(work, page)
-        except TraceError as error:
-            raise InputError(str(error)) from None
-        except BrokenProcessPool:
-            raise click.ClickException("a process ended early: is memory short? (see --jobs)") from None
-        click.echo(page.write(folder))
+    with nullcontext() if on is None else opened_cluster(on, jobs) as cluster:
+        work = Work(traces, warn, jobs, bar, cluster)
+        for name, write in writers.items():
+            page = Page(name, made())
+            try:
+                write(work, page)
+            except TraceError as error:
+                raise InputError(str(error)) from None
+            except BrokenProcessPool:
+                raise click.ClickException("a process ended early: is memory short? (see --jobs)") from None
+            click.echo(page.write(folder))
 
 
 def made() -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bestbefore.replay.cluster.cluster import DaskCluster
 from bestbefore.replay.sweeps.parallel import parallel_map
 from bestbefore.replay.sweeps.progress import Bar, no_bar
 from bestbefore.replay.traces.errors import TraceError
@@ -20,6 +21,8 @@ class Work:
     jobs: int = 1
     """The number of processes."""
     bar: Bar = no_bar
+    cluster: DaskCluster | None = None
+    """Where to compute in place of processes here."""
 
     def trace(self, name: str) -> Path:
         """Return the path of a file in the folder of traces. Raises TraceError if it does not exist."""
@@ -35,6 +38,10 @@ class Work:
 
         The function must be picklable: a function of a module, perhaps with `partial`. `what` describes the progress.
         """
-        with parallel_map(function, arguments, self.jobs) as values, self.bar(what, len(arguments)) as watch:
+        if self.cluster is None:
+            evaluated = parallel_map(function, arguments, self.jobs)
+        else:
+            evaluated = self.cluster.map(function, arguments)
+        with evaluated as values, self.bar(what, len(arguments)) as watch:
             found = dict(watch(values))
         return [found[place] for place in range(len(arguments))]

@@ -1,0 +1,110 @@
+"""A Dask cluster as the place where a function is evaluated for many arguments."""
+
+import os
+import pickle
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from bestbefore.replay.cluster.errors import ClusterError
+from bestbefore.replay.traces.errors import TraceError
+
+
+@dataclass(frozen=True, slots=True)
+class DaskCluster:
+    """An open cluster; see `opening`."""
+
+    client: Any
+    """The `distributed.Client`."""
+    address: str
+    """The address of the scheduler, for messages."""
+
+    @contextmanager
+    def map[A, R](self, function: Callable[[A], R], arguments: Sequence[A]) -> Iterator[Iterator[tuple[int, R]]]:
+        """Yield an iterator over (index of the argument, value of the function), in the order of completion.
+
+        Evaluation begins at once, an argument at a time on each thread of a worker. The function is pickled and sent to
+        each worker once, and what it caches in itself remains there until another function comes. Where a worker dies,
+        the argument that it was at is evaluated again on another, up to three times. What has not begun when the
+        context ends is given up; what has begun is finished by workers of `join_cluster`, in vain.
+
+        Raises what the function raises, but for an OSError or a TraceError a ClusterError that names the worker; and
+        ClusterError if an argument ended all its workers, and if the scheduler is lost.
+        """
+        from distributed import as_completed
+        from distributed.protocol import pickle as by_value  # which pickles the functions of a script too
+
+        pickled = by_value.dumps(function)
+        # The result of a task is made again where its workers have died, unlike data that are scattered.
+        given = self.client.submit(bytes, pickled, pure=False)
+        digest = blake2b(pickled, digest_size=16).digest()
+        futures = self.client.map(_evaluate, arguments, given=given, digest=digest, pure=False)
+        pending = dict(enumerate(futures))
+        places = {future.key: place for place, future in pending.items()}
+
+        def values() -> Iterator[tuple[int, R]]:
+            for future in as_completed(list(pending.values()), loop=self.client.loop):
+                place = places[future.key]
+                yield place, self._value(place, pending.pop(place))
+
+        del futures, given  # a value that was fetched is freed on its worker
+        try:
+            yield values()
+        finally:
+            self._give_up(list(pending.values()))
+
+    def _value(self, place: int, future: Any) -> Any:
+        from distributed.comm import CommClosedError
+        from distributed.scheduler import KilledWorker
+
+        try:
+            return future.result()
+        except KilledWorker as error:
+            times, last = error.allowed_failures + 1, error.last_worker.address
+            raise ClusterError(
+                f"part {place + 1} ended {times} workers, the last {last}: perhaps memory is too small"
+            ) from None
+        except (CancelledError, CommClosedError):
+            raise ClusterError(f"{self.address}: the scheduler ended, or took the work back") from None
+
+    def _give_up(self, futures: Sequence[Any]) -> None:
+        if futures and self.client.status == "running":
+            self.client.cancel(futures, force=True)
+
+
+class _Last(threading.local):
+    """The function that this thread of a worker evaluated last."""
+
+    digest = b""
+    function: Callable[[Any], Any]
+
+
+_last = _Last()
+
+
+def _evaluate(argument: Any, given: bytes, digest: bytes) -> Any:
+    """Evaluate the pickled function on a worker."""
+    try:
+        if _last.digest != digest:
+            _last.function = pickle.loads(given)  # noqa: S301 - Dask itself unpickles whatever its clients send
+            _last.digest = digest
+        return _last.function(argument)
+    except (OSError, TraceError) as error:
+        raise ClusterError(f"worker {_own_address()}: {_described(error)}") from None
+
+
+def _own_address() -> str:
+    from distributed import get_worker
+
+    return f"{get_worker().address} ({socket.gethostname()}, process {os.getpid()})"
+
+
+def _described(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)

@@ -1,0 +1,91 @@
+"""The opening of a Dask cluster: one that runs elsewhere, or one of processes on this machine."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import Any
+
+from bestbefore.replay.cluster.cluster import DaskCluster
+from bestbefore.replay.cluster.errors import ClusterError
+
+CONNECTED_WITHIN_S = 10.0
+JOINED_WITHIN_S = 30.0
+"""So long a scheduler without workers is waited for."""
+SAME = ("bestbefore", "dask", "distributed", "python", "numpy")
+"""The packages whose versions must be the same on all machines; of Python the second number decides."""
+
+
+@contextmanager
+def join_cluster(address: str) -> Iterator[DaskCluster]:
+    """Yield the cluster whose scheduler has this address, such as `tcp://host:8786`.
+
+    Raises ClusterError if there is no scheduler, or no worker, or another version of a package in `SAME` on a worker.
+    """
+    with _client(installed_distributed(), address, address) as client:
+        _wait_for_workers(client, address)
+        _check_versions(client.get_versions(packages=SAME))
+        yield DaskCluster(client, address)
+
+
+@contextmanager
+def start_cluster(jobs: int, say: Callable[[str], None]) -> Iterator[DaskCluster]:
+    """Yield a cluster of this many processes of one thread each, which end with the context and with this process.
+
+    A process that dies is replaced. Calls `say` once, with the address of the dashboard.
+    """
+    distributed = installed_distributed()
+    try:
+        processes = distributed.LocalCluster(
+            n_workers=jobs, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", memory_limit=0,
+            silence_logs=logging.CRITICAL,
+        )
+    except (OSError, RuntimeError) as error:
+        raise ClusterError(f"no cluster of {jobs} processes on this machine: {error}") from None
+    with processes, _client(distributed, processes, "127.0.0.1") as client:
+        say(f"{jobs} processes, watched at {client.dashboard_link}")
+        yield DaskCluster(client, "this machine")
+
+
+def installed_distributed() -> Any:
+    """Import Dask's scheduler. Raises ClusterError if it is not installed."""
+    try:
+        import distributed
+    except ImportError:
+        raise ClusterError("Dask needs the extra 'dask': pip install '.[dask]' in a clone") from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # errors are raised, and Dask logs each many times
+    return distributed
+
+
+@contextmanager
+def _client(distributed: Any, scheduler: object, address: str) -> Iterator[Any]:
+    try:
+        client = distributed.Client(scheduler, timeout=CONNECTED_WITHIN_S, set_as_default=False, name="bestbefore")
+    except (OSError, ValueError, TypeError) as error:
+        why = " ".join(str(error).split())
+        raise ClusterError(f"{address}: no scheduler of Dask answers there: {why}") from None
+    with client:
+        yield client
+
+
+def _wait_for_workers(client: Any, address: str) -> None:
+    try:
+        client.wait_for_workers(1, timeout=JOINED_WITHIN_S)
+    except TimeoutError:
+        raise ClusterError(f"{address}: the scheduler has no workers: start some with dask worker {address}") from None
+
+
+def _check_versions(found: Any) -> None:
+    """Raise ClusterError for the first worker, or the scheduler, with another version of a package."""
+    wanted = {**found["client"]["packages"], "bestbefore": version("bestbefore")}
+    machines = {f"worker {address}": machine for address, machine in found["workers"].items()}
+    for name, machine in {"the scheduler": found["scheduler"], **machines}.items():
+        there = machine["packages"]
+        for package in SAME:
+            own, other = wanted[package], there.get(package)
+            if name == "the scheduler" and package in ("bestbefore", "numpy"):
+                continue  # it passes on what it does not read
+            if package == "python":
+                own, other = (".".join(str(text).split(".")[:2]) for text in (own, other))
+            if own != other:
+                raise ClusterError(f"{name} has {package} {other or 'not at all'}: expected {own}, as here")

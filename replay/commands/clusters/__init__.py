@@ -1,0 +1,1 @@
+"""The option of commands for a Dask cluster."""
