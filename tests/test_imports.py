@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,7 @@ def test_imports_go_downwards_only() -> None:
     assert done.returncode == 0, done.stdout
 
 
+@cache
 def names_at_the_top(path: Path) -> set[str]:
     """What another module may import from this one: what it defines or imports."""
     names = set[str]()
