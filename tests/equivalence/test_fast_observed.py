@@ -226,9 +226,8 @@ def test_a_site_with_more_objects_than_are_kept_is_left_to_the_plain_engine(
     [
         (SIBLINGS, Cache.SHARED, Warm.CONTACTS),
         (SIBLINGS, Cache.CLIENT, None),
-        ("ttl:alpha=0.2", Cache.CLIENT, Warm.NONE),
+        ("indhist:theta=0.2", Cache.CLIENT, Warm.NONE),
         ("agghist:theta=0.2", Cache.SHARED, Warm.CONTACTS),
-        ("indttl:theta=0.1,max_ttl=1d,min_ttl=10m,fallback=ttl+group,history_window=5d", Cache.SHARED, Warm.CONTACTS),
         (
             "indagg:theta=0.1,max_ttl=1d,fallback=group+ttl,history_window=2d,bootstrap=7m", Cache.SHARED,
             Warm.COMPLETE,
