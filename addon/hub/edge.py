@@ -54,6 +54,9 @@ class Edge(Companion):
         """Set while the subscription's lease is ours."""
         self._beats = 0
         """How many heartbeats have named the subscription."""
+        self._has_beaten = False
+        """Whether the coverage was set since it was last passed on."""
+        self._intake: Intake | None = None
         self._is_complete = False
         """Whether a downloader has everything."""
 
@@ -89,9 +92,12 @@ class Edge(Companion):
             known = ReadPosition(name, last, "", (0, 0), place_of(last) + 1)
         most_bytes = service.site.max_cached_body
         self._receiver = Receiver(self._key, settings.site, known, 2 * most_bytes)
+        before = self._intake
         self._intake = Intake(
             service.store, service.clock, lambda: service.config.rules, most_bytes, self._is_wanted
         )
+        if before is not None:  # the channel was away
+            self._intake.changed = before.changed
         self._subscription = self._subscribed()
         renewing = asyncio.create_task(self._renew_on())
         try:
@@ -138,10 +144,15 @@ class Edge(Companion):
             self._is_held.set()  # so that the error is seen
 
     async def _settle(self) -> None:
-        """Store the position, after what was read up to it is in the store."""
-        settled, store = self._receiver.settled, self._service.store
+        """Store the position, and pass on what was read, after what was read up to it is in the store."""
+        service = self._service
+        settled, store = self._receiver.settled, service.store
         if await store.flush():
             await store.positions.put(settled.channel, positions.encode(settled))
+            changed = () if self._intake is None else self._intake.take_changed()
+            if changed or self._has_beaten:
+                self._has_beaten = False
+                service.state.coverage.pass_on(changed)
 
     async def _take_entry(self, entry: StreamEntry) -> None:
         metrics = self._service.metrics.hub
@@ -165,11 +176,12 @@ class Edge(Companion):
             await self._take_content(received)
 
     async def _take_content(self, received: Received) -> None:
-        metrics = self._service.metrics.hub
+        metrics, intake = self._service.metrics.hub, self._intake
+        assert intake is not None
         match received.content:
             case Object() as carried:
                 try:
-                    result = await self._intake.take(carried, (received.channel, received.place))
+                    result = await intake.take(carried, (received.channel, received.place))
                 except MalformedMessageError as error:
                     self._receiver.is_broken = True
                     logger.warning("the channel brings what this version cannot read: %s", error)
@@ -180,7 +192,7 @@ class Edge(Companion):
                 else:
                     metrics.received.labels(result).inc()
             case Taken(urls):
-                await self._intake.take_back(urls)
+                await intake.take_back(urls)
                 metrics.received.labels("notice").inc()
             case Beat() as beat:
                 await self._take_beat(beat, received.channel)
@@ -189,7 +201,7 @@ class Edge(Companion):
                 if self._subscription is not None and lease == self._subscription.token:
                     logger.info("everything that was asked of the hub has arrived: %d objects", objects)
                     self._is_complete = self._subscription.kind is SubscriberKind.DOWNLOADER
-                    self._service.exchanges.covered(None)
+                    self._cover(None)
 
     async def _take_beat(self, beat: Beat, channel: str) -> None:
         """Take copies for current, as the heartbeat allows."""
@@ -200,10 +212,14 @@ class Edge(Companion):
         if is_ours and not self._receiver.is_broken:
             until_s = beat.announced_until_s + self._settings.max_behind
             coverage = Coverage(channel, self._receiver.position.since, until_s)
-        self._service.exchanges.covered(coverage)
+        self._cover(coverage)
         self._beats += is_ours
         if self._beats == 2:  # the hub has reported on the queue after the first
             await self._say_notices()
+
+    def _cover(self, coverage: Coverage | None) -> None:
+        self._service.state.coverage.cover(coverage)
+        self._has_beaten = True
 
     async def _say_notices(self) -> None:
         self._beats += 1

@@ -19,6 +19,8 @@ from bestbefore.addon.store.backend.keys import variant_of
 from bestbefore.addon.store.store import Store
 
 UNFIT = "unfit"
+CHANGED_KEPT = 10_000
+"""Of how many objects it is kept for the other workers that their copies were changed, while the store is away."""
 
 
 @dataclass(slots=True, eq=False)
@@ -31,6 +33,8 @@ class Intake:
     most_bytes: int
     """The largest content that is stored."""
     is_wanted: Callable[[Target], bool]
+    changed: dict[str | None, None] = field(init=False, default_factory=dict)
+    """The URLs whose copies were changed, until `take_changed`; None: more than are kept."""
     _evaluator: ExpiryEvaluator = field(init=False)
     _feeds: FeedReader = field(init=False, default_factory=FeedReader)
 
@@ -66,12 +70,24 @@ class Intake:
             for copy in await self._present(url):
                 self._cover(copy, None)
 
+    def take_changed(self) -> tuple[str | None, ...]:
+        """Return the URLs whose copies were changed since the last call; None among them: more than are kept."""
+        changed, self.changed = tuple(self.changed), {}
+        return changed
+
+    def _put(self, copy: Copy, body: bytes | None) -> None:
+        self.store.put(copy, body)
+        if len(self.changed) >= CHANGED_KEPT:
+            self.changed = {None: None}
+        if None not in self.changed:
+            self.changed[copy.url] = None
+
     async def _present(self, url: str) -> Sequence[Copy]:
         return (await self.store.copies(url)).copies
 
     def _cover(self, copy: Copy | None, covered: tuple[str, int] | None) -> None:
         if copy is not None and copy.covered != covered:
-            self.store.put(replace(copy, covered=covered), None)
+            self._put(replace(copy, covered=covered), None)
 
     async def _store(self, copy: Copy, carried: Object, target: Target) -> None:
         rule = self.rules().rule_for(target.host, target.path)
@@ -83,7 +99,7 @@ class Intake:
         reported = _reported(carried, max(self.clock.now(), copy.response_time_s))
         digest = None if body is None else copy.body.digest
         learnt = await self.store.learn(observed(Request("GET", target), copy, digest, rule, reported, listing))
-        self.store.put(await self._evaluator.evaluated(copy, learnt.record, rule), body)
+        self._put(await self._evaluator.evaluated(copy, learnt.record, rule), body)
 
 
 def _reported(carried: Object, now_s: float) -> ReportedUpdates | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -212,6 +213,7 @@ class Service:
             signals=self.signals,
         )
         self._closing.push_async_callback(self.exchanges.close)
+        self.state.coverage.start(self.exchanges.covered, lambda url: self.store.leave_memory(url, math.inf))
         self.gateway = LiveGateway(
             self.clock,
             self.gate,

@@ -12,11 +12,12 @@ from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.proxy.access.admission import Admission
 from bestbefore.addon.proxy.access.gate import Gate
 from bestbefore.addon.proxy.access.new_objects import NewObjects
+from bestbefore.addon.proxy.channel_coverage import ChannelCoverage, Covered
 from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.sharing.flight import Flights
 from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
 from bestbefore.addon.proxy.origin.unsound import UnsoundOrigin, UnsoundOrigins
-from bestbefore.addon.proxy.relay import WorkerRelay
+from bestbefore.addon.proxy.relay import Lasting, WorkerRelay
 from bestbefore.addon.proxy.tunnels.first_speaker import FirstSpeakers
 from bestbefore.addon.proxy.tunnels.refusals import TUNNEL_NEWS, Refusals
 
@@ -34,6 +35,7 @@ class WorkerState:
     refusals: Refusals
     first_speakers: FirstSpeakers
     unsound: UnsoundOrigins
+    coverage: ChannelCoverage
     relay: WorkerRelay
 
     @classmethod
@@ -51,11 +53,13 @@ class WorkerState:
         connection. `workers`: how many processes share the bound on content in flight.
         """
         relay = WorkerRelay()
-        refusals = Refusals(partial(relay.pass_on, lasts=True))
+        refusals = Refusals(partial(relay.pass_on, lasting=Lasting.ALL))
         for kind in TUNNEL_NEWS:
             relay.on(kind, refusals.receive)
-        unsound = UnsoundOrigins(monotonic, partial(relay.pass_on, lasts=True))
+        unsound = UnsoundOrigins(monotonic, partial(relay.pass_on, lasting=Lasting.ALL))
         relay.on(UnsoundOrigin, unsound.receive)
+        coverage = ChannelCoverage(partial(relay.pass_on, lasting=Lasting.LATEST))
+        relay.on(Covered, coverage.receive)
         in_flight_max = Budget.divided(settings.in_flight_max, workers)
         admission = Admission(descriptors, in_flight_max, monotonic, count)
         return cls(
@@ -68,5 +72,6 @@ class WorkerState:
             refusals=refusals,
             first_speakers=FirstSpeakers(),
             unsound=unsound,
+            coverage=coverage,
             relay=relay,
         )

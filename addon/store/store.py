@@ -232,8 +232,8 @@ class Store:
         """Store a copy in place of the same variant's; `body` None: the content is unchanged."""
         self._copies.put(copy, body)
 
-    def leave_memory(self, url: str, before_s: float) -> None:
-        """Read the copies of an object again that were current last before a moment: another process changed them."""
+    def leave_memory(self, url: str | None, before_s: float) -> None:
+        """Read the copies of an object, or all, again that were current last before a moment: others changed them."""
         self._copies.leave_memory(url, before_s)
 
     def drop(self, url: str) -> None:

@@ -17,6 +17,7 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.config.watch import Refused, Reloaded
 from bestbefore.addon.proxy.place import WorkerPlace
+from bestbefore.addon.proxy.relay import Lasting
 
 _LENGTH = struct.Struct("!I")
 
@@ -55,10 +56,10 @@ class AskReport:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """Of a worker, and to the others: what `WorkerRelay` passes on. `lasts`: it is for those that start later, too."""
+    """Of a worker, and to the others: what `WorkerRelay` passes on."""
 
     news: object
-    lasts: bool = False
+    lasting: Lasting = Lasting.NONE
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from bestbefore.addon.proxy.inherited_sockets import bound_sockets
 from bestbefore.addon.proxy.mitm.master import listening_error
 from bestbefore.addon.proxy.place import WorkerPlace
 from bestbefore.addon.proxy.recording import SUMMARY_EVERY_S
-from bestbefore.addon.proxy.relay import NEWS_KEPT
+from bestbefore.addon.proxy.relay import NEWS_KEPT, Lasting
 from bestbefore.addon.proxy.service import RELOAD_EVERY_S
 from bestbefore.addon.proxy.start_error import StartError
 from bestbefore.addon.store.backend.interface import StoreUnusableError
@@ -88,6 +88,8 @@ class _Supervisor(Collector):
         self._workers: list[Supervised] = []
         self._news: deque[object] = deque(maxlen=NEWS_KEPT)
         """What workers have passed on that is for those that start later, too."""
+        self._latest: dict[type, object] = {}
+        """Of it, the kinds of which only the last is."""
         self._summary = Summary(clock.monotonic())
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
@@ -166,13 +168,15 @@ class _Supervisor(Collector):
 
     def _begin(self, number: int) -> Begin:
         place = replace(self._place, number=number)
-        news = tuple(self._news)
+        news = (*self._news, *self._latest.values())
         return Begin(place, self._watch.config, self._watch.path, self._clock, self._log_requests, news)
 
     def _pass_on(self, number: int, news: News) -> None:
         """Pass on what a worker has found to the others; 0: to all."""
-        if news.lasts:
+        if news.lasting is Lasting.ALL:
             self._news.append(news.news)
+        elif news.lasting is Lasting.LATEST:
+            self._latest[type(news.news)] = news.news
         for other, worker in enumerate(self._workers, 1):
             if other != number:
                 worker.send(news)

@@ -74,7 +74,7 @@ class _Worker:
         relay = self._service.state.relay
         for news in begin.news:
             relay.receive(news)
-        relay.send = lambda news, lasts: channel.send(News(news, lasts))
+        relay.send = lambda news, lasting: channel.send(News(news, lasting))
         self._seen: deque[Answered] | None = None
         self._master: Master | None = None
         self._starting = asyncio.current_task()

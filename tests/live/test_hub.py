@@ -4,6 +4,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -202,3 +203,29 @@ def test_wrong_options_are_named(preloaded: Any, tmp_path: Path, options: tuple[
     assert status == 2
     assert message in output
     assert "Traceback" not in output
+
+
+@pytest.mark.slow
+def test_all_workers_of_an_edge_take_the_same_copies_for_current(world: World) -> None:
+    hub, edge = world.hub(), world.edge("--subscribe", "127.0.0.1", "--workers", "2")
+    assert hub.get(world.origin.url + "/page").status == 200
+    connections = [HTTPConnection("127.0.0.1", edge.port, timeout=PATIENCE_S) for _ in range(16)]
+
+    def answers() -> set[tuple[bytes, bool]]:
+        """The contents that both workers answer with, and whether as current copies."""
+        found = set()
+        for one in connections:
+            one.request("GET", world.origin.url + "/page", headers={"Cache-Control": "only-if-cached"})
+            answer = one.getresponse()
+            found.add((answer.read(), "; hit" in (answer.headers["Cache-Status"] or "")))
+        return found
+
+    for version in (1, 2, 3):
+        expected = {(f"/page version {version}\n".encode(), True)}
+        wait_for(lambda expected=expected: answers() == expected)
+        for _ in range(5):
+            time.sleep(0.1)  # a heartbeat
+            assert answers() == expected
+        world.update(hub)
+    for one in connections:
+        one.close()

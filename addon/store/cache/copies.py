@@ -256,8 +256,8 @@ class Copies:
             if is_dead(copy):
                 self._take(copy)
 
-    def leave_memory(self, url: str, before_s: float) -> None:
-        """Read the copies of an object again that were current last before a moment: another process changed them."""
+    def leave_memory(self, url: str | None, before_s: float) -> None:
+        """Read the copies of an object, or of all, again that were current last before a moment."""
         self._hot.filter(lambda copy: copy.current_s < before_s, url)
 
     def forget_all(self) -> None:

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from bestbefore.addon.clock import ManualClock
+from bestbefore.addon.hub import intake as module
 from bestbefore.addon.hub.intake import UNFIT, Intake
 from bestbefore.addon.hub.packing import packed
 from bestbefore.addon.hub.wire.message import MalformedMessageError, Object
@@ -152,3 +153,18 @@ async def test_a_feed_is_read_for_its_items(intake: Intake, store: Store, make_c
     record = await store.record(URL)
     assert record is not None
     assert record.feed is not None
+
+
+async def test_what_it_changes_is_known_until_it_is_taken(
+    intake: Intake, carry: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await intake.take(await carry("1"), COVERED)
+    assert intake.take_changed() == (URL,)
+    await intake.take(await carry("1"), COVERED)
+    await intake.take_back([URL])
+    assert intake.take_changed() == (URL,)
+    assert intake.take_changed() == ()
+    monkeypatch.setattr(module, "CHANGED_KEPT", 1)
+    for version in ("2", "3"):
+        await intake.take(await carry(version), COVERED)
+    assert intake.take_changed() == (None,)

@@ -5,7 +5,7 @@ import pickle
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.proxy.origin.unsound import UNSOUND_S
-from bestbefore.addon.proxy.relay import WorkerRelay
+from bestbefore.addon.proxy.relay import Lasting, WorkerRelay
 from bestbefore.addon.proxy.state import WorkerState
 from bestbefore.addon.proxy.tunnels.refusals import ClientKey
 
@@ -24,7 +24,7 @@ def test_what_a_worker_finds_of_clients_and_origins_holds_at_another_that_starts
     one, other = (
         WorkerState.of(Settings(state=tmp_path), 1000, clock.monotonic, lambda _: None) for _ in range(2)
     )
-    one.relay.send = lambda news, lasts: kept.append(pickle.dumps(news)) if lasts else None
+    one.relay.send = lambda news, lasting: kept.append(pickle.dumps(news)) if lasting is Lasting.ALL else None
     client = ClientKey("192.0.2.1", "", "a")
     for _ in range(2):
         one.refusals.refused(client, "bank.example", "why", clock.monotonic())
