@@ -1,14 +1,11 @@
 """The tables of allocations and objectives by name. A new one needs its function, a line here and a test."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from numpy.typing import ArrayLike
-
 from bestbefore.policies.prefetch.allocation import continuous, objectives
-from bestbefore.policies.units import FloatArray
 
-Allocate = Callable[[ArrayLike, ArrayLike | None, float], FloatArray]
+Allocate = continuous.Allocation
 """(rates, weights, budget) -> refreshes per period; see `continuous`."""
 
 ALLOCATIONS: Mapping[str, Allocate] = {

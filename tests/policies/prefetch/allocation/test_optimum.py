@@ -9,8 +9,10 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from bestbefore.policies.prefetch.allocation import objectives
+from bestbefore.policies.prefetch.allocation.columns import MANY
+from bestbefore.policies.prefetch.allocation.continuous import age as youngest
+from bestbefore.policies.prefetch.allocation.continuous import freshness as freshest
 from bestbefore.policies.prefetch.allocation.objectives import weighted_mean
-from bestbefore.policies.prefetch.allocation.optimum import MANY, freshest, youngest
 from bestbefore.policies.units import FloatArray
 
 DIGITS = 80
