@@ -2,15 +2,20 @@
 
 import os
 import signal
+import socket
+import socketserver
+import ssl
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 import pytest
-from conftest import PATIENCE_S, Origin, Proxy, StartProxy
+from conftest import PATIENCE_S, Authority, Origin, Proxy, StartProxy
+
+from bestbefore.addon.proxy.origin.pool import QUIET_S
 
 pytestmark = pytest.mark.live
 
@@ -103,3 +108,208 @@ def _hits(connection: HTTPConnection, url: str) -> bool:
     response = connection.getresponse()
     response.read()
     return "; hit" in response.headers["Cache-Status"]
+
+
+WITHIN_S = 0.1
+ROUNDS = 3
+"""The best of these must be within the time: other processes of the machine take their part."""
+CIPHERS = [
+    ":".join(f"ECDHE+{cipher}" for cipher in some.split())
+    for some in ("AESGCM", "CHACHA20", "AES256", "AES128", "AESGCM CHACHA20", "AES256 CHACHA20", "AES128 CHACHA20")
+]
+"""By these programs at one address are distinguished."""
+
+
+class _ConnectionsCounted(socketserver.ThreadingTCPServer):
+    """An origin that answers with the number of the connection, and with surplus bytes for `/surplus`."""
+
+    daemon_threads = allow_reuse_address = True
+    connections = 0
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            assert isinstance(self.server, _ConnectionsCounted)
+            self.server.connections += 1
+            content = b"%d" % self.server.connections
+            while path := self.rfile.readline():
+                while self.rfile.readline().strip():
+                    pass
+                head = b"HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: %d\r\n\r\n" % len(content)
+                self.wfile.write(head + content)
+                if b"/surplus" in path:
+                    time.sleep(QUIET_S / 4)
+                    self.wfile.write(b"surplus")
+
+
+@pytest.fixture
+def counted() -> Iterator[list[str]]:
+    """URLs of such origins."""
+    servers = [_ConnectionsCounted(("127.0.0.1", 0), _ConnectionsCounted.Handler) for _ in range(2 * ROUNDS + 1)]
+    for one in servers:
+        threading.Thread(target=one.serve_forever, daemon=True).start()
+    yield [f"http://127.0.0.1:{one.server_address[1]}" for one in servers]
+    for one in servers:
+        one.shutdown()
+        one.server_close()
+
+
+class _At:
+    """A client of one worker."""
+
+    def __init__(self, proxy: Proxy, worker: int) -> None:
+        self.proxy, self.worker = proxy, worker
+        self._http = HTTPConnection("127.0.0.1", proxy.port, timeout=PATIENCE_S)
+        self._http.sock = self.connection()
+
+    def connection(self) -> socket.socket:
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            made = socket.create_connection(("127.0.0.1", self.proxy.port), PATIENCE_S)
+            if _worker_of(self.proxy, made) == self.worker:
+                return made
+            made.close()
+        raise AssertionError("this worker accepts nothing")
+
+    def ask(self, url: str, method: str = "GET", **fields: str) -> tuple[bytes, str]:
+        """The content and Cache-Status of an answer."""
+        self._http.request(method, url, headers=fields)
+        answer = self._http.getresponse()
+        return answer.read(), answer.headers["Cache-Status"] or ""
+
+    def close(self) -> None:
+        self._http.close()
+
+    def is_hit(self, url: str) -> bool:
+        return "; hit" in self.ask(url, **{"Cache-Control": "only-if-cached"})[1]
+
+    def sees(self, ciphers: str, ca_file: Path, port: int) -> str:
+        """Whose certificate a program gets that trusts one authority: `proxy`, `origin`, or none that it accepts."""
+        context = ssl.create_default_context(cafile=ca_file)
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        context.set_ciphers(ciphers)
+        with closing(self.connection()) as plain:
+            plain.sendall(f"CONNECT localhost:{port} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode())
+            assert plain.recv(65536).startswith(b"HTTP/1.1 200")
+            with suppress(ssl.SSLCertVerificationError), context.wrap_socket(plain, server_hostname="localhost") as tls:
+                tls.sendall(f"GET / HTTP/1.1\r\nHost: localhost:{port}\r\nConnection: close\r\n\r\n".encode())
+                return "proxy" if b"via: 1.1 bestbefore" in tls.recv(65536).lower() else "origin"
+        return ""
+
+
+def _worker_of(proxy: Proxy, client: socket.socket) -> int | None:
+    """The worker that has accepted a connection."""
+    ours, theirs = f":{client.getsockname()[1]:04X}", f":{proxy.port:04X}"
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        inodes = {f"socket:[{row[9]}]" for row in rows if row[1].endswith(theirs) and row[2].endswith(ours)}
+        for worker in workers_of(proxy):
+            for file in Path(f"/proc/{worker}/fd").iterdir():
+                with suppress(OSError):  # closed meanwhile
+                    if str(file.readlink()) in inodes:
+                        return worker
+    return None
+
+
+def _took_s(condition: Callable[[], bool]) -> float:
+    began_s = time.monotonic()
+    while not condition():
+        assert time.monotonic() < began_s + PATIENCE_S
+    return time.monotonic() - began_s
+
+
+@pytest.mark.slow
+def test_what_one_worker_finds_or_is_asked_applies_at_the_other_at_once(
+    start_proxy: StartProxy,
+    start_origin: Callable[..., Origin],
+    authority: Authority,
+    counted: list[str],
+    bestbefore: Callable[..., str],
+) -> None:
+    phases = ("running", "away", "restarted")
+    paths = [f"/{phase}/{kind}/{i}" for phase in phases for kind in ("purge", "post", "forget") for i in range(ROUNDS)]
+    origin = start_origin(dict.fromkeys(paths, (0.0,)))
+    origin.extra = {"Cache-Control": "max-age=3600"}
+    tls_port = int(start_origin({"/": [0.0]}, authority.leaf_file).url.rpartition(":")[2])
+    proxy = start_proxy("--workers", "2", env={"SSL_CERT_FILE": str(authority.ca_file)})
+    own_ca, ciphers, origins = proxy.state / "mitmproxy-ca-cert.pem", iter(CIPHERS), iter(counted)
+    took_s = dict[tuple[str, str], list[float]]()
+
+    def stored(phase: str, one: _At, other: _At) -> None:
+        for url in (origin.url + path for path in paths if path.startswith(f"/{phase}/")):
+            one.ask(url)
+            _took_s(lambda url=url: other.is_hit(url))
+
+    def invalidates(phase: str, one: _At, other: _At) -> None:
+        for i in range(ROUNDS):
+            for kind, method in (("purge", "PURGE"), ("post", "POST")):
+                url = f"{origin.url}/{phase}/{kind}/{i}"
+                assert other.is_hit(url)
+                one.ask(url, method)
+                took_s.setdefault((phase, kind), []).append(_took_s(lambda url=url: not other.is_hit(url)))
+            if phase != "away":  # which a command says
+                url = f"{origin.url}/{phase}/forget/{i}"
+                bestbefore("forget", url, "--state", str(proxy.state))
+                took_s.setdefault((phase, "forget"), []).append(_took_s(lambda url=url: not other.is_hit(url)))
+
+    def distrusts(phase: str, one: _At, other: _At) -> str:
+        """The program that is tunnelled now."""
+        program = next(ciphers)
+        assert other.sees(program, own_ca, tls_port) == "proxy", program
+        assert [one.sees(program, authority.ca_file, tls_port) for _ in range(2)] == ["", ""]
+        time.sleep(WITHIN_S)
+        assert other.sees(program, authority.ca_file, tls_port) == "origin", phase
+        return program
+
+    def reuses(at: _At, url: str) -> bool:
+        """Whether a worker uses a connection again once it was quiet."""
+        before = at.ask(url)[0]
+        time.sleep(2 * QUIET_S)
+        return at.ask(url)[0] == before
+
+    def finds_unsound(phase: str, one: _At, other: _At) -> str:
+        """The URL of the origin."""
+        url = next(origins)
+        assert reuses(other, url)
+        time.sleep(2 * QUIET_S)
+        one.ask(f"{url}/surplus")
+        time.sleep(QUIET_S / 4 + WITHIN_S)
+        assert other.ask(url)[0] == b"3", "neither its own, idle since, nor that of the other worker"
+        return url
+
+    one, other = (_At(proxy, worker) for worker in sorted(workers_of(proxy)))
+    for phase in phases[:2]:
+        stored(phase, one, other)
+    invalidates("running", one, other)
+    program, url = distrusts("running", one, other), finds_unsound("running", one, other)
+    bestbefore("tunnels", "--state", str(proxy.state), "--lift", "localhost")
+    assert other.sees(program, own_ca, tls_port) == "proxy", "it was lifted"
+    program = distrusts("running", other, one)
+
+    (server,) = proxy.servers()
+    os.kill(server, signal.SIGSTOP)
+    wait_until(lambda: bool(one.ask(url) and other.ask(url)) and proxy.metric("bestbefore_store_down") == 1)
+    invalidates("away", one, other)
+    distrusts("away", one, other)
+    finds_unsound("away", one, other)
+    os.kill(server, signal.SIGCONT)
+    wait_until(lambda: proxy.metric("bestbefore_store_down") == 0)
+
+    os.kill(other.worker, signal.SIGKILL)
+    wait_until(lambda: proxy.metric("bestbefore_workers") == 2 == len(workers_of(proxy) - {other.worker}))
+    (new,) = workers_of(proxy) - {one.worker}
+    other.close()
+    other = _At(proxy, new)
+    assert other.sees(program, authority.ca_file, tls_port) == "origin", "what was found before it started"
+    assert not reuses(other, url)
+    assert not any(other.is_hit(f"{origin.url}/away/purge/{i}") for i in range(ROUNDS))
+    stored("restarted", one, other)
+    invalidates("restarted", one, other)
+    for phase, first, second in (("restarted", one, other), ("restarted back", other, one)):
+        distrusts(phase, first, second)
+        finds_unsound(phase, first, second)
+    print({what: [f"{each_s:.4f}" for each_s in each] for what, each in took_s.items()})
+    assert all(min(each) < WITHIN_S for each in took_s.values()), took_s
+    one.close(), other.close()
+    assert proxy.stop() == 0
+    assert "Traceback" not in proxy.output()

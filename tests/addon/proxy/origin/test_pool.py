@@ -13,6 +13,7 @@ from bestbefore.addon.proxy.origin import pool as pool_module
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.proxy.origin.pool import QUIET_S, Pool, PoolKey
+from bestbefore.addon.proxy.origin.unsound import UnsoundOrigin
 from bestbefore.addon.rfc9111.message import Request, Target
 from tests.addon.proxy.origin.test_connection import answering, connected
 
@@ -91,6 +92,15 @@ async def test_a_surplus_reaches_no_request_and_ends_the_trust_in_its_origin(lat
         assert await get(server, origin) == "6.1"
         assert b"Connection: close" in server.heads[-1]
         assert dropped == []
+
+
+async def test_an_idle_connection_is_not_used_again_once_another_worker_has_found_its_origin_unsound() -> None:
+    async with serving() as (server, origin):
+        assert await get(server, origin) == "1.1"
+        await asyncio.sleep(QUIET_S + 0.05)
+        (key,) = origin._pool._idle
+        origin._pool._unsound.receive(UnsoundOrigin(key, asyncio.get_running_loop().time()))
+        assert await get(server, origin) == "2.1"
 
 
 async def test_what_was_answered_on_a_connection_with_a_surplus_is_named() -> None:
