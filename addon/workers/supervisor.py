@@ -26,6 +26,7 @@ from bestbefore.addon.config.watch import ConfigWatch, Reloaded
 from bestbefore.addon.dashboard.application import Dashboard
 from bestbefore.addon.dashboard.companion import users_of
 from bestbefore.addon.errors import InputError
+from bestbefore.addon.proxy.allocator import limit_retained, release_free_regularly
 from bestbefore.addon.proxy.inherited_sockets import bound_sockets
 from bestbefore.addon.proxy.mitm.master import listening_error
 from bestbefore.addon.proxy.place import WorkerPlace
@@ -63,6 +64,7 @@ def supervise(
         raise click.ClickException(listening_error(settings.listen, error)) from None
     forker = Forker(lambda end: work(end, sockets))
     gc.freeze()  # so that neither its collector nor its end visits all that was imported for the workers
+    limit_retained()
     try:
         asyncio.run(_Supervisor(watch, clock, workers, forker, sockets, log_requests=log_requests).run())
     finally:
@@ -142,6 +144,8 @@ class _Supervisor(Collector):
         )
         texts = Writer(text_stream(settings.log_format, settings.log_file))
         closing.callback(texts.close)
+        releasing = asyncio.create_task(release_free_regularly(lambda: True))  # of reports, scrapes and pages
+        closing.callback(releasing.cancel)
         try:
             # The first one creates the certificate authority and the identity of the proxy.
             greeting = await self._started(1)
