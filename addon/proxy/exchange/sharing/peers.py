@@ -14,7 +14,7 @@ from bestbefore.addon.proxy.exchange.sharing.flight import CopyResult, FlightRes
 from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
 from bestbefore.addon.proxy.exchange.stored import StoredContent
 from bestbefore.addon.proxy.partial.stored_parts import StoredParts
-from bestbefore.addon.rfc9111.caching.reuse import Reuse
+from bestbefore.addon.rfc9111.caching.reuse import CLOCK_TOLERANCE_S, Reuse
 from bestbefore.addon.rfc9111.caching.vary import Values
 from bestbefore.addon.rfc9111.conditional.parts import partition_of
 from bestbefore.addon.rfc9111.copy import Copy
@@ -100,7 +100,7 @@ class PeerContacts:
         `may_be_new`: whether it may have arrived after the request, which decides if it has no remaining lifetime.
         """
         now_s = self.clock.now()
-        if not self._may_be_used(contact, copy) or copy.response_time_s > now_s:
+        if not self._may_be_used(contact, copy) or copy.response_time_s > now_s + CLOCK_TOLERANCE_S:
             return None
         return shared_use(
             contact.ask.request,

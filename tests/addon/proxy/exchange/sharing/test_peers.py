@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from mitmproxy.test import tflow
 
-from bestbefore.addon.clock import RealClock
+from bestbefore.addon.clock import ManualClock, RealClock
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.answer import Answer
@@ -103,6 +104,17 @@ async def test_one_contact_for_all(processes: list[Exchanges], origin: Origin) -
         assert origin.contacts == 1
         assert sum("; collapsed" in one for one in found) == 7
         await asyncio.gather(*(one._store.purge("http://example.org/") for one in processes))
+
+
+async def test_one_contact_for_all_where_clocks_differ_by_seconds(
+    processes: list[Exchanges], origin: Origin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    behind = ManualClock(RealClock().now() - 5.0)
+    monkeypatch.setattr(processes[1], "_clock", behind)
+    monkeypatch.setattr(processes[1], "_joiner", replace(processes[1]._joiner, clock=behind))
+    found = await crowd(processes, *[()] * 8)
+    assert origin.contacts == 1
+    assert sum("; collapsed" in one for one in found) == 7
 
 
 @pytest.mark.parametrize("fields", [PRIVATE, NO_STORE])
