@@ -51,6 +51,11 @@ def test_the_panels_of_the_dashboard_do_not_overlap() -> None:
     assert len({panel["id"] for panel in panels}) == len(panels)
 
 
+@pytest.mark.skipif(shutil.which("haproxy") is None, reason="haproxy is not installed")
+def test_haproxy_accepts_its_configuration() -> None:
+    subprocess.run(["haproxy", "-c", "-q", "-f", DEPLOY / "haproxy" / "haproxy.cfg"], check=True)
+
+
 def test_services_run_commands_with_options_that_exist() -> None:
     lines = [line for unit in DEPLOY.glob("systemd/*.service") for line in unit.read_text().splitlines()]
     commands = [line.split()[1:] for line in lines if line.startswith("ExecStart=")]
