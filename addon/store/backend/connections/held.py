@@ -1,13 +1,13 @@
 """Connections that are held, past the bookkeeping of redis-py's pool and pipelines."""
 
 import asyncio
-import math
 from collections.abc import Sequence
 from typing import Any
 
+import hiredis
 import redis.exceptions as errors
-from redis.connection import HiredisRespSerializer
-from redis.utils import HIREDIS_AVAILABLE
+
+from bestbefore.addon.store.backend.connections.pipelined import PipelinedConnection
 
 HELD = 8
 """How many connections of a pool may be held. When all are in use, commands take the pool's way."""
@@ -27,10 +27,10 @@ class HeldConnections:
     def __init__(self, client: Any, patience_s: float) -> None:
         """`client`: a client with a pool, not of a cluster. `patience_s`: how long the server may take for a reply."""
         self._pool = client.connection_pool
-        self._conversions = client.response_callbacks
+        self._conversions: dict[str, Any] = dict(client.response_callbacks)
         """How the replies to some commands are converted."""
         self._patience_s = patience_s
-        self._idle: list[Any] = []
+        self._idle: list[PipelinedConnection] = []
         self._held = 0
 
     async def answers(self, commands: Sequence[Sequence[Any]]) -> list[Any] | None:
@@ -38,51 +38,57 @@ class HeldConnections:
 
         None: nothing was sent, and the pool's way must be taken. Raises the errors of redis-py.
         """
-        if any(isinstance(part, bytes) and len(part) > LARGE_BYTES for command in commands for part in command):
+        if _are_large(commands):
             return None
         if self._idle:
-            connection = self._idle.pop()
+            held = self._idle.pop()
         elif self._held < HELD:
             self._held += 1
-            connection = await self._taken()
+            held = await self._taken()
         else:
             return None
         try:
-            replies, now_s = list[Any](), asyncio.get_running_loop().time
-            async with asyncio.timeout(self._patience_s) as limit:
-                await self._pool.ensure_connection(connection)  # it connects again if the server has closed it
-                await connection.send_packed_command(_packed(connection, commands))
-                for command in commands:
-                    limit.reschedule(now_s() + self._patience_s)
-                    replies.append(await self._reply(connection, command[0]))
+            if not held.is_open:
+                held = await self._opened_again(held.connection)
+            replies = await held.answers(_packed(commands), len(commands))
         except BaseException:
             self._held -= 1
-            await connection.disconnect(nowait=True)  # replies may be unread
-            await self._pool.release(connection)
+            await held.connection.disconnect(nowait=True)
+            await self._pool.release(held.connection)
             raise
-        self._idle.append(connection)
+        self._idle.append(held)
+        for i, (command, reply) in enumerate(zip(commands, replies, strict=True)):
+            convert = self._conversions.get(command[0])
+            if convert is not None and not isinstance(reply, errors.ResponseError):
+                replies[i] = convert(reply)
         return replies
 
-    async def _taken(self) -> Any:
+    async def _taken(self) -> PipelinedConnection:
         try:
-            return await self._pool.get_connection()
+            return PipelinedConnection(await self._pool.get_connection(), self._patience_s)
         except BaseException:
             self._held -= 1
             raise
 
-    async def _reply(self, connection: Any, name: str) -> Any:
-        try:
-            reply = await connection.read_response(timeout=math.inf)  # its time is bounded by the caller
-        except errors.ResponseError as error:
-            return error
-        convert = self._conversions.get(name)
-        return reply if convert is None else convert(reply)
+    async def _opened_again(self, connection: Any) -> PipelinedConnection:
+        """Connect again: the server has closed the connection."""
+        async with asyncio.timeout(self._patience_s):
+            await connection.disconnect(nowait=True)
+            await self._pool.ensure_connection(connection)
+        return PipelinedConnection(connection, self._patience_s)
 
 
-def _packed(connection: Any, commands: Sequence[Sequence[Any]]) -> bytes | list[bytes]:
-    """Return the bytes of commands."""
-    if HIREDIS_AVAILABLE:
-        pack = HiredisRespSerializer().pack
-        return b"".join([piece for command in commands for piece in pack(*command)])
-    packed: list[bytes] = connection.pack_commands(commands)
-    return packed
+def _are_large(commands: Sequence[Sequence[Any]]) -> bool:
+    for command in commands:
+        for part in command:
+            if type(part) is bytes and len(part) > LARGE_BYTES:
+                return True
+    return False
+
+
+def _packed(commands: Sequence[Sequence[Any]]) -> bytes:
+    """Return the bytes of commands. Raises DataError for what cannot be sent."""
+    try:
+        return b"".join([hiredis.pack_command(tuple(command)) for command in commands])
+    except TypeError as error:
+        raise errors.DataError(str(error)) from error
