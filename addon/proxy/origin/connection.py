@@ -36,6 +36,7 @@ class OriginConnection(asyncio.Protocol):
         self._tls = tls
         self._transport: asyncio.Transport | None = None
         self._exchange: Exchange | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._ended = False
         self._writable = asyncio.Event()
         self._writable.set()
@@ -65,6 +66,8 @@ class OriginConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Fail the current exchange, and mark the connection as closed."""
+        if self._timer is not None:
+            self._timer.cancel()
         if self._exchange is not None:
             if exc is None and not self._tls:
                 self._exchange.receive_eof()
@@ -109,6 +112,22 @@ class OriginConnection(asyncio.Protocol):
         if self._exchange is not None:
             raise RuntimeError("a connection carries one exchange at a time")
         self._exchange = exchange
+
+    def watch(self, due_s: float) -> None:
+        """Have the exchange look at its time limit at this moment of the event loop's time, or before.
+
+        The timer of an earlier exchange serves the next ones: most end long before their limits.
+        """
+        if self._timer is not None:
+            if self._timer.when() <= due_s:
+                return
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_at(due_s, self._look_at_limit)
+
+    def _look_at_limit(self) -> None:
+        self._timer = None
+        if self._exchange is not None:
+            self._exchange.look_at_limit()
 
     def finish(self, *, reusable: bool, unexpected_data: bool, displaced: bool) -> None:
         """End the exchange."""
@@ -165,7 +184,8 @@ class Exchange:
         self._activity = asyncio.Event()
         self._error: OriginError | None = None
         self._over = False
-        self._deadline: asyncio.Timeout | None = None
+        self._due_s: float | None = None
+        """By when the final head, or more of it, must come, in the event loop's time; None: it is not waited for."""
         self._upload: Upload | None = None
         self._sending: asyncio.Task[None] | None = None
         self._is_sent = False
@@ -181,24 +201,32 @@ class Exchange:
             self.close()
             raise OriginError(Failure.RESET, "the origin closed the connection early")
         self._connection.write(head)
+        self._due_s = 0.0
+        self._wait_on(self._limits.read_s)
         try:
-            async with asyncio.timeout(self._limits.read_s) as self._deadline:
-                if upload is not None:
-                    self._upload = upload
-                    self._sending = asyncio.create_task(self._send(upload))
-                return await self._final
-        except TimeoutError:
-            self.close()
-            raise OriginError(Failure.TIMEOUT, "the origin did not answer in time") from None
+            if upload is not None:
+                self._upload = upload
+                self._sending = asyncio.create_task(self._send(upload))
+            return await self._final
         except BaseException:
             self.close()
             raise
         finally:
-            self._deadline = None
+            self._due_s = None
 
     def _wait_on(self, for_s: float) -> None:
-        if self._deadline is not None and not self._deadline.expired():
-            self._deadline.reschedule(asyncio.get_running_loop().time() + for_s)
+        if self._due_s is not None:
+            self._due_s = asyncio.get_running_loop().time() + for_s
+            self._connection.watch(self._due_s)
+
+    def look_at_limit(self) -> None:
+        """Fail if nothing came in time."""
+        if self._due_s is None or self._over:
+            return
+        if asyncio.get_running_loop().time() >= self._due_s:
+            self.fail(OriginError(Failure.TIMEOUT, "the origin did not answer in time"))
+        else:
+            self._connection.watch(self._due_s)
 
     async def _send(self, upload: Upload) -> None:
         try:

@@ -20,6 +20,8 @@ cost is more open connections: as many as there are exchanges with an origin in 
 """
 IDLE_S = 15.0
 """How long an idle connection is kept: shorter than the idle time-out of most origins."""
+EXPIRY_INTERVAL_S = 1.0
+"""How often such connections are looked for at most."""
 MAX_IDLE = 256
 """The most idle connections to one origin: with `QUIET_S`, so many exchanges in a fifth of a second. Requests that
 cannot be repeated add connections but take none."""
@@ -59,6 +61,7 @@ class Pool:
         self._open: set[OriginConnection] = set()
         self._opening = 0
         self._max_open = max_open
+        self._expiring: asyncio.TimerHandle | None = None
         self._closed = asyncio.Event()
         self._on_unexpected_data = on_unexpected_data
         self._unsound = unsound or UnsoundOrigins(self._loop.time)
@@ -94,12 +97,20 @@ class Pool:
             connection.abort()
             return
         self._idle.setdefault(key, deque()).append(connection)
-        self._loop.call_later(IDLE_S, self._expire, key, connection, connection.idle_since_s)
+        if self._expiring is None:  # one timer for all: one for each use of a connection would be thousands
+            self._expiring = self._loop.call_later(IDLE_S, self._expire)
 
-    def _expire(self, key: PoolKey, connection: OriginConnection, since_s: float) -> None:
-        if connection.idle_since_s == since_s and connection in self._idle.get(key, ()):
-            self._forget(key, connection)
-            connection.abort()
+    def _expire(self) -> None:
+        """Close the connections that have been idle for too long, and look again when the next one has."""
+        now_s = self._loop.time()
+        for key, idle in list(self._idle.items()):
+            while idle and idle[0].idle_since_s + IDLE_S <= now_s:
+                connection = idle[0]
+                self._forget(key, connection)
+                connection.abort()
+        longest_s = min((idle[0].idle_since_s for idle in self._idle.values() if idle), default=None)
+        due_s = None if longest_s is None else max(longest_s + IDLE_S, now_s + EXPIRY_INTERVAL_S)
+        self._expiring = None if due_s is None else self._loop.call_at(due_s, self._expire)
 
     def _forget(self, key: PoolKey, connection: OriginConnection) -> None:
         idle = self._idle.get(key, deque())
@@ -157,6 +168,8 @@ class Pool:
 
     async def close(self) -> None:
         """Close all connections."""
+        if self._expiring is not None:
+            self._expiring.cancel()
         connections = list(self._open)
         for connection in connections:
             connection.abort()
