@@ -15,11 +15,14 @@ from bestbefore.addon.clock import RealClock
 from bestbefore.addon.errors import InputError
 from bestbefore.policies.validation.machinery.spec import params
 from bestbefore.policies.validation.table import POLICIES
+from bestbefore.replay.commands.clusters.on_option import on_option
+from bestbefore.replay.commands.clusters.parted_replay import parted_results, parted_runs
 from bestbefore.replay.commands.messages import say
 from bestbefore.replay.commands.progress import bar, in_order, spinner
 from bestbefore.replay.commands.run_options import RunOptions, run_options
 from bestbefore.replay.commands.scenario_options import ScenarioOptions, jobs_option, scenario_options
 from bestbefore.replay.commands.trace_options import TraceOptions, read_given, trace_options
+from bestbefore.replay.parted.replaying import PartedRun
 from bestbefore.replay.report.chart import BOUND
 from bestbefore.replay.report.count_tables import tables
 from bestbefore.replay.report.folder import FINISHED, write_report
@@ -30,6 +33,10 @@ from bestbefore.replay.sweeps.finished_points import FinishedPoints, Row, Rows
 from bestbefore.replay.sweeps.grid import Point, points_of
 from bestbefore.replay.sweeps.sweep import Result, sweeping
 from bestbefore.replay.traces.columns.columns import Requests, Updates
+from bestbefore.replay.traces.errors import TraceError
+
+type Replayed = tuple[Sequence[Run | PartedRun], Sequence[Path | None], Sequence[Sequence[Rows]]]
+"""The runs, the folder of each for its report, and its counts under each policy."""
 
 
 @click.command("replay", short_help="Replay a trace under policies.")
@@ -40,6 +47,10 @@ from bestbefore.replay.traces.columns.columns import Requests, Updates
               f"of N values. Repeatable. Names: {', '.join(POLICIES)}.")
 @run_options
 @jobs_option
+@on_option
+@click.option("--trace", "parts_path", type=click.Path(path_type=Path), metavar="DIR",
+              help="Instead of --updates and --requests: folder of a trace in parts (bestbefore convert --parts). With "
+              "more than one job its parts are replayed on a Dask cluster on this machine.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per policy, one per line.")
 @click.option("--out", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Write a report and the counts to this folder. An interrupted run continues there.")
@@ -49,6 +60,8 @@ def command(
     options: RunOptions,
     specs: tuple[str, ...],
     jobs: int,
+    on: str | None,
+    parts_path: Path | None,
     folder: Path | None,
     *,
     as_json: bool,
@@ -68,18 +81,22 @@ def command(
         points += points_of(BOUND)
     if options.refresh:
         _refuse_what_requests_need(trace.requests_path, scenario.cache)
-    updates, requests = read_given(trace)
     try:
-        runs = _runs(options, updates, requests, scenario)
-        if options.through is not None:
-            _refuse_obstacles(runs, points[:is_requested], options.through)
+        if parts_path is None:
+            if on is not None:
+                raise InputError("--on needs --trace DIR, a trace in parts (bestbefore convert --parts N)")
+            replayed = _replayed(trace, scenario, options, points, is_requested, jobs, folder)
+        elif trace != TraceOptions():
+            raise InputError("--trace DIR replaces --updates, --requests and --log: give one or the others")
         else:
-            _say_obstacles(runs, points[:is_requested])
-        folders = [folder if folder is None or len(runs) == 1 else folder / run.history for run in runs]
-        results = [_results(run, points, jobs, into) for run, into in zip(runs, folders, strict=True)]
-    except ValueError as error:
+            replayed = _replayed_in_parts(parts_path, scenario, options, points, on, jobs, folder)
+        runs, folders, results = replayed
+    except (ValueError, TraceError) as error:
         raise InputError(str(error)) from None
-    sources = {"file of updates": trace.updates_path, "file of requests": trace.requests_path, "log": trace.log_path}
+    sources = {
+        "file of updates": trace.updates_path, "file of requests": trace.requests_path, "log": trace.log_path,
+        "folder of the trace": parts_path,
+    }
     for run, into, rows_of_points in zip(runs, folders, results, strict=True):
         if into is not None:
             _write(into, run, points, rows_of_points, sources)
@@ -121,6 +138,32 @@ def _runs(options: RunOptions, updates: Updates, requests: Requests | None, scen
     return options.replaying(updates, requests, scenario)
 
 
+def _replayed(
+    trace: TraceOptions, scenario: ScenarioOptions, options: RunOptions, points: Sequence[Point], is_requested: int,
+    jobs: int, folder: Path | None,
+) -> Replayed:
+    runs = _runs(options, *read_given(trace), scenario)
+    if options.through is not None:
+        _refuse_obstacles(runs, points[:is_requested], options.through)
+    else:
+        _say_obstacles(runs, points[:is_requested])
+    folders = _folders(folder, runs)
+    return runs, folders, [_results(run, points, jobs, into) for run, into in zip(runs, folders, strict=True)]
+
+
+def _replayed_in_parts(
+    path: Path, scenario: ScenarioOptions, options: RunOptions, points: Sequence[Point], on: str | None, jobs: int,
+    folder: Path | None,
+) -> Replayed:
+    runs = parted_runs(path, options, scenario, points)
+    folders = _folders(folder, runs)
+    return runs, folders, parted_results(runs, options, scenario, points, on, jobs, folders)
+
+
+def _folders(folder: Path | None, runs: Sequence[Run | PartedRun]) -> list[Path | None]:
+    return [folder if folder is None or len(runs) == 1 else folder / run.history for run in runs]
+
+
 def _refuse_obstacles(runs: Sequence[Run], points: Sequence[Point], through: str) -> None:
     for point, why in _obstacles(runs, points):
         if why is not None:
@@ -158,7 +201,11 @@ def _results(run: Run, points: Sequence[Point], jobs: int, folder: Path | None) 
 
 
 def _write(
-    folder: Path, run: Run, points: Sequence[Point], results: Sequence[Rows], sources: Mapping[str, Path | None]
+    folder: Path,
+    run: Run | PartedRun,
+    points: Sequence[Point],
+    results: Sequence[Rows],
+    sources: Mapping[str, Path | None],
 ) -> None:
     files = {kind: str(path) for kind, path in sources.items() if path is not None}
     made = {"made": f"{utc(RealClock().now())} by bestbefore {version('bestbefore')}"}
@@ -183,7 +230,7 @@ def _counted(point: Point, row: Row) -> Result:
     return Result(point, {name: n for name, n in row.items() if isinstance(n, int | float)})
 
 
-def _engines(run: Run, points: Sequence[Point]) -> str:
+def _engines(run: Run | PartedRun, points: Sequence[Point]) -> str:
     """Return the engines with the policies that each replayed, as text."""
     policies: dict[str, list[str]] = {}
     for point in points:
@@ -193,13 +240,13 @@ def _engines(run: Run, points: Sequence[Point]) -> str:
     return "; ".join(f"{through} for {', '.join(names)}" for through, names in policies.items())
 
 
-def _json_rows(run: Run, point: Point, rows: Rows) -> list[dict[str, object]]:
+def _json_rows(run: Run | PartedRun, point: Point, rows: Rows) -> list[dict[str, object]]:
     """Return the JSON objects of a policy: one for the whole trace, then one for each part."""
     policy = {"policy": point.policy.name, "params": params(point.policy), **run.conditions(point.policy)}
     return [{**policy, **row} for row in rows]
 
 
-def _text(shown: Sequence[tuple[Run, Point, Rows]]) -> str:
+def _text(shown: Sequence[tuple[Run | PartedRun, Point, Rows]]) -> str:
     several = len({run.history for run, _, _ in shown}) > 1
     heads = ["policy", "history", "through"] if several else ["policy", "through"]
     lines = []

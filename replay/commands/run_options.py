@@ -20,6 +20,7 @@ from bestbefore.replay.simulate.engines import Engines, Through
 from bestbefore.replay.simulate.observed import Warm
 from bestbefore.replay.simulate.refresh import RefreshScenario
 from bestbefore.replay.simulate.runs import RefreshRun, RequestRun, Run
+from bestbefore.replay.sweeps.progress import Bar
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 from bestbefore.replay.traces.columns.objects import read_labels
 from bestbefore.replay.traces.errors import TraceError
@@ -107,16 +108,32 @@ class RunOptions:
         if self.column == DOMAIN and self.per_domain:
             raise InputError("--by domain and --per-domain exclude each other")
 
-    def replaying(self, updates: Updates, requests: Requests, given: ScenarioOptions) -> list[Run]:
+    def replaying(
+        self,
+        updates: Updates,
+        requests: Requests,
+        given: ScenarioOptions,
+        warn: Callable[[str], None] = warn,
+        bar: Bar = bar,
+    ) -> list[Run]:
         """Make the replays of these requests, one for each kind of history. Raises ValueError and InputError."""
-        warms = self._warms()
-        scenario = given.made(updates, requests, warms[-1], tells_times=self._tells_times)
-        parted = self._breakdowns(lambda: scenario.objects)
+        warms = self.warms
+        scenario = given.made(updates, requests, warms[-1], tells_times=self.tells_times, warn=warn)
+        parted = self._breakdowns(lambda: scenario.objects, warn)
         complete = replace(scenario, warmup=None)
-        wanted = Through.FAST if self.through is None else Through(self.through)
         return [
-            RequestRun(Engines(complete if warm is None else scenario, wanted, bar), warm, parted) for warm in warms
+            RequestRun(Engines(complete if warm is None else scenario, self.engine, bar), warm, parted)
+            for warm in warms
         ]
+
+    def with_whole_path(self) -> "RunOptions":
+        """Return the same options, for a process in another folder."""
+        return replace(self, objects_path=None if self.objects_path is None else self.objects_path.resolve())
+
+    @property
+    def engine(self) -> Through:
+        """The preferred engine."""
+        return Through.FAST if self.through is None else Through(self.through)
 
     def refreshing(self, updates: Updates, given: ScenarioOptions) -> list[Run]:
         """Make the replays of refreshes, one for each kind of history. Raises ValueError and InputError."""
@@ -128,21 +145,30 @@ class RunOptions:
             grouping=given.grouping,
             warn=warn,
         )
-        parted = self._breakdowns(lambda: scenario.known.histories)
-        scenario = replace(scenario, tells_times=self._tells_times)
-        return [RefreshRun(replace(scenario, warm=warm), interval_s, parted) for warm in self._warms()]
+        parted = self._breakdowns(lambda: scenario.known.histories, warn)
+        scenario = replace(scenario, tells_times=self.tells_times)
+        return [RefreshRun(replace(scenario, warm=warm), interval_s, parted) for warm in self.warms]
 
     @property
-    def _tells_times(self) -> bool:
+    def tells_times(self) -> bool:
+        """Whether contacts show when an object last changed."""
         return self.history != "changed"
 
-    def _warms(self) -> list[Warm | None]:
+    @property
+    def warms(self) -> list[Warm | None]:
         """Return the observed histories at the test start of each replay; None for complete histories."""
         observed = Warm.CONTACTS if self.warm is None else Warm(self.warm)
         choices: dict[str, list[Warm | None]] = {"complete": [None], "both": [None, observed]}
         return choices.get(self.history, [observed])
 
-    def _breakdowns(self, all_objects: Callable[[], Iterable[str]]) -> list[Breakdown]:
+    @property
+    def breakdown_keys(self) -> list[str]:
+        """The kinds of the parts that are reported, such as `domain`."""
+        return [DOMAIN] * self.per_domain + [self.column or CLASS] * (self.objects_path is not None)
+
+    def _breakdowns(
+        self, all_objects: Callable[[], Iterable[str]], warn: Callable[[str], None]
+    ) -> list[Breakdown]:
         """Return the breakdowns of these objects, with a warning if the file of objects lacks some."""
         if not self.per_domain and self.objects_path is None:
             return []

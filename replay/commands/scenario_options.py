@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import click
 
@@ -27,8 +27,18 @@ class ScenarioOptions:
     cache: Cache
     grouping: Grouping
 
+    def from_(self, origin_s: float) -> "ScenarioOptions":
+        """Return the same options with this origin."""
+        return replace(self, origin_s=origin_s)
+
     def made(
-        self, updates: Updates, requests: Requests, warm: Warm | None, *, tells_times: bool = True
+        self,
+        updates: Updates,
+        requests: Requests,
+        warm: Warm | None,
+        *,
+        tells_times: bool = True,
+        warn: Callable[[str], None] = warn,
     ) -> Scenario:
         """Make the scenario of a trace; see `Scenario.of`. Raises ValueError."""
         return Scenario.of(

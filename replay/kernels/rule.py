@@ -33,6 +33,15 @@ def looks_at_groups(rule: AnyRule) -> bool:
     )
 
 
+def shares_groups(policy: Policy) -> bool:
+    """Whether a decision may depend on other objects of the group: its features, siblings, or a stale rate.
+
+    Objects of different groups never depend on each other, nor do caches of different objects otherwise.
+    """
+    rule = rule_of(policy)
+    return rule is None or looks_at_groups(rule) or policy.stale_rate > 0.0 or policy.siblings < 1.0
+
+
 def remembers(rule: AnyRule) -> bool:
     """Whether the rule reads the memory of updates, and the rate of the group if it looks at groups."""
     return Needs.MEMORY in rule.own.needs

@@ -33,11 +33,19 @@ def facts(scenario: Scenario) -> Mapping[str, str]:
         "requests": f"{len(requests):,} by {counted(clients, 'client')} for {counted(asked, 'object')}"
         f"{_span(requests.times_s)}",
         "updates": f"{len(updates):,} of {counted(changed, 'object')}{_span(updates.times_s)}",
-        "caches": CACHES[scenario.cache],
-        "histories": _histories(
-            is_complete=scenario.warmup is None, tells_times=scenario.warmup is None or scenario.warmup.tells_times
+        **condition_facts(
+            scenario.cache, scenario.grouping, is_complete=scenario.warmup is None,
+            tells_times=scenario.warmup is None or scenario.warmup.tells_times,
         ),
-        "groups": GROUPS[scenario.grouping],
+    }
+
+
+def condition_facts(cache: Cache, grouping: Grouping, *, is_complete: bool, tells_times: bool) -> dict[str, str]:
+    """Return the description of caches, histories and groups, as texts by name."""
+    return {
+        "caches": CACHES[cache],
+        "histories": _histories(is_complete=is_complete, tells_times=tells_times),
+        "groups": GROUPS[grouping],
     }
 
 

@@ -30,7 +30,7 @@ from bestbefore.replay.kernels.controlled import Controlled, Uncontrolled
 from bestbefore.replay.kernels.known import Known, KnownByContacts, KnownCompletely
 from bestbefore.replay.kernels.learning import LearntColumns
 from bestbefore.replay.kernels.observed import CopyColumns
-from bestbefore.replay.kernels.rule import AnyRule, looks_at_counts, looks_at_groups, remembers, rule_of
+from bestbefore.replay.kernels.rule import AnyRule, looks_at_counts, looks_at_groups, remembers, rule_of, shares_groups
 from bestbefore.replay.kernels.siblings import SiblingColumns
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.fast_engine import (
@@ -171,10 +171,10 @@ class FastObservedReplay:
         run = self._loops(compiles=self._compiling.of(rule))
         streams, n = self._streams
         copies = CopyColumns.none(n, rule, self._asked.copy() if rule.counts_requests else no_demand(0))
-        counts_groups, target, uses_siblings = looks_at_groups(rule), policy.stale_rate, policy.siblings < 1.0
+        target, uses_siblings = policy.stale_rate, policy.siblings < 1.0
         follows_time = target > 0.0 or uses_siblings
         known = self._known(rule, counts=looks_at_counts(rule) or follows_time)
-        part_of = self._parts(run.cores, by_group=counts_groups or follows_time)
+        part_of = self._parts(run.cores, by_group=shares_groups(policy))
         control = Controlled.nothing(target, n, len(self._truth.group_firsts) - 1) if target else Uncontrolled()
         sites = self._sites_at_test_start.copy(policy.siblings) if uses_siblings else SiblingColumns.none()
         prepared = run.prepared(rule)

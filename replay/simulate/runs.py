@@ -32,7 +32,7 @@ class RequestRun:
     def history(self) -> str:
         """The kind of histories: `complete`, `observed` or `changed`."""
         warmup = self.engines.scenario.warmup
-        return _history(self.warm, tells_times=warmup is None or warmup.tells_times)
+        return history_name(self.warm, tells_times=warmup is None or warmup.tells_times)
 
     def obstacle(self, policy: Policy) -> str | None:
         """Return the reason why the preferred engine cannot replay under the policy; None if it can."""
@@ -55,7 +55,7 @@ class RequestRun:
     def conditions(self, policy: Policy) -> Mapping[str, str | None]:
         """Return the conditions of a replay under the policy (cache, history, engine), by their names in reports."""
         cache, through = self.engines.scenario.cache, self.engines.through(policy)
-        return {"cache": cache.value, **_known(self.history, self.warm), "through": through.value}
+        return {"cache": cache.value, **condition_names(self.history, self.warm), "through": through.value}
 
     def facts(self) -> Mapping[str, str]:
         """Return a description of the trace and the replay, by name."""
@@ -77,7 +77,7 @@ class RefreshRun:
 
     @property
     def history(self) -> str:
-        return _history(self.scenario.warm, tells_times=self.scenario.tells_times)
+        return history_name(self.scenario.warm, tells_times=self.scenario.tells_times)
 
     def obstacle(self, policy: Policy) -> str | None:  # noqa: ARG002
         return None
@@ -93,7 +93,7 @@ class RefreshRun:
         return _rows(RefreshCounts, counts, self.breakdowns)
 
     def conditions(self, policy: Policy) -> Mapping[str, str | None]:  # noqa: ARG002
-        return {"cache": None, **_known(self.history, self.scenario.warm), "through": Through.PLAIN.value}
+        return {"cache": None, **condition_names(self.history, self.scenario.warm), "through": Through.PLAIN.value}
 
     def facts(self) -> Mapping[str, str]:
         return refresh_facts(self.scenario, self.min_interval_s)
@@ -106,13 +106,15 @@ Run = RequestRun | RefreshRun
 """A replay of one trace under any policy."""
 
 
-def _history(warm: Warm | None, *, tells_times: bool) -> str:
+def history_name(warm: Warm | None, *, tells_times: bool) -> str:
+    """Return the kind of histories: `complete`, `observed` or `changed`."""
     if warm is None:
         return "complete"
     return "observed" if tells_times else "changed"
 
 
-def _known(history: str, warm: Warm | None) -> dict[str, str]:
+def condition_names(history: str, warm: Warm | None) -> dict[str, str]:
+    """Return the kind of histories and what they are at the test start, by their names in reports."""
     return {"history": history} if warm is None else {"history": history, "warm": warm.value}
 
 

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.traces.columns.columnar import NUMBERS, TEXTS, TIME, Table, Text, checked, require_columns
+from bestbefore.replay.traces.columns.columns import IdArray, occurring
 from bestbefore.replay.traces.columns.names import NO_NAME
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.inference.accesses import UNKNOWN
@@ -18,6 +21,8 @@ from bestbefore.replay.traces.opening import OpenTrace
 from bestbefore.replay.traces.skipped import printable, shortened
 
 MAGIC = b"PAR1"
+MOST_NUMBERED = 1 << 26
+"""Names that are whole numbers below this are counted in a table, which is faster than as text."""
 
 
 def read_table(source: OpenTrace, required: Sequence[str], optional: Sequence[str] = ()) -> Table:
@@ -61,6 +66,19 @@ def write_table(file: BinaryIO, table: Table) -> None:
     file.write(written.getbuffer())
 
 
+def write_events(file: BinaryIO, times_s: FloatArray, client_ids: IdArray | None, objects: Text) -> None:
+    """Write events with the numbers of clients, if there are any; names of objects are in dictionaries."""
+    pl = installed_polars()
+    columns = {TIME: pl.Series(times_s)}
+    if client_ids is not None:
+        columns["client"] = pl.Series(np.ascontiguousarray(client_ids))
+    names = pl.Series(objects.names, dtype=pl.Enum(objects.names))
+    columns["object"] = names.gather(pl.Series(objects.ids))
+    written = BytesIO()  # as above
+    pl.DataFrame(columns).write_parquet(written, compression="lz4")
+    file.write(written.getbuffer())
+
+
 def looks_like_parquet(head: bytes) -> bool:
     """Whether the content begins like Parquet."""
     return head.startswith(MAGIC)
@@ -101,7 +119,21 @@ def _require_numbers(pl: Any, path: Path, kinds: Mapping[str, Any]) -> None:
 
 def _text(pl: Any, series: Any) -> Text:
     """Convert a column to text. Raises errors of polars if that is impossible."""
+    if isinstance(series.dtype, pl.Enum) and not series.null_count():
+        return Text(series.to_physical().to_numpy().astype(np.int32), tuple(series.dtype.categories.to_list()))
+    if series.dtype.is_integer() and len(series) and not series.null_count():
+        least, most = series.min(), series.max()
+        if least >= 0 and most < MOST_NUMBERED:
+            return _numbered(series.to_numpy(), most + 1)
     names = series.cast(pl.String)
     distinct = names.drop_nulls().unique(maintain_order=True)
     ids = names.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).fill_null(NO_NAME).to_numpy()
     return Text(ids.astype(np.int32), tuple(distinct.to_list()))
+
+
+def _numbered(values: NDArray[Any], n: int) -> Text:
+    """Make a column of the whole numbers 0 to n-1 as names."""
+    present = np.flatnonzero(occurring(values, n))
+    ids = np.zeros(n, dtype=np.int32)
+    ids[present] = np.arange(len(present))
+    return Text(ids[values], tuple(map(str, present.tolist())))
