@@ -7,13 +7,15 @@ law, quiet nights, and days of matches that are several times as busy as others.
 
 import argparse
 import zipfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bestbefore.replay.parted.manifest import BY_OBJECT, TracePart
+from bestbefore.replay.parted.splitting import part_of, write_part
 from bestbefore.replay.traces.columns.columnar import table_of
 from bestbefore.replay.traces.columns.columns import Updates
 from bestbefore.replay.traces.formats import npz
@@ -36,11 +38,11 @@ class Shape:
     days: int = 88
     spread: float = 2.0
     """Of the rates at which objects change, the standard deviation of their logarithm."""
-    seed: int = 1
+    seed: int | Sequence[int] = 1
 
     def rng(self, column: str, part: int = 0) -> np.random.Generator:
         """Randomness of its own for each part of each column, so that columns can be written one after another."""
-        return np.random.default_rng([self.seed, part, *column.encode()])
+        return np.random.default_rng([*np.atleast_1d(self.seed).tolist(), part, *column.encode()])
 
     def busy(self, rng: np.random.Generator) -> NDArray[np.float64]:
         """The share of each hour in the requests or updates: by night a quarter of what comes by day."""
@@ -96,6 +98,36 @@ def write(folder: Path, shape: Shape) -> tuple[Path, Path]:
             ends = np.cumsum([len(name) for name in names], dtype=np.int64)
             _add(archive, f"{column}.ends", n, np.int64, lambda ends=ends: iter([ends]))
     return updates, requests
+
+
+def write_generated_part(folder: Path, shape: Shape, parts: int, number: int) -> TracePart:
+    """The files of one of so many parts by object, whose requests are drawn without those of the others.
+
+    The parts together are a trace of this shape, but not the same one as `write` makes.
+    """
+    objects = tuple(map(str, range(shape.objects)))
+    part_ids = np.array([part_of(name, BY_OBJECT, parts) for name in objects])
+    of_rank = shape.rng("object ranks").permutation(shape.objects)
+    weights = np.empty(shape.objects)
+    weights[of_rank] = np.arange(1, shape.objects + 1) ** -OBJECT_EXPONENT
+    shares = np.bincount(part_ids, weights, minlength=parts)
+    n = int(shape.rng("parts").multinomial(shape.requests, shares / shares.sum())[number])
+    own = np.flatnonzero(part_ids == number).astype(np.int32)
+    part = replace(shape, requests=n, seed=[shape.seed, number])
+    times_s = np.concatenate(list(part.times()))
+    ranked = np.cumsum(weights[own])
+    clients = np.empty(n, np.int32)
+    asked = np.empty(n, np.int32)
+    end = 0
+    for chunk, ids in enumerate(part.ids("client", shape.clients, CLIENT_EXPONENT)):
+        start, end = end, end + len(ids)
+        clients[start:end] = ids
+        drawn = part.rng("object", chunk).random(len(ids)) * ranked[-1]
+        asked[start:end] = own[np.minimum(ranked.searchsorted(drawn), len(own) - 1)]
+    changes = shape.changes()
+    kept = part_ids[changes.object_ids] == number
+    updates = Updates(changes.times_s[kept], changes.object_ids[kept], objects)
+    return write_part(folder, number, updates, times_s, clients, asked, objects)
 
 
 def _add(
