@@ -116,7 +116,7 @@ def on_response(
 ) -> Confirmed | AskUnconditionally | Fallback | Relay:
     """Decide on the head of the origin's response."""
     reported = piggyback.read(head.fields, times.response_s) if rule.trust_piggyback else None
-    head = replace(head, fields=head.fields.without(piggyback.RESPONSE_FIELDS))
+    head = _without_history(head)
     if ask.bypass:
         return Relay(head, why_not_stored=NoStore.REQUEST)
     if ask.in_background and head.status >= 400 and head.status not in GONE:
@@ -334,6 +334,12 @@ def observed(
         cache_group=copy.groups[0] if rule.group == CACHE_GROUPS and copy.groups else "",
         clock_ahead_s=clock_ahead_s(copy.head.fields, copy.response_time_s),
     )
+
+
+def _without_history(head: Head) -> Head:
+    """Return the head without the update history that an upstream proxy sends."""
+    fields = head.fields.without(piggyback.RESPONSE_FIELDS)
+    return head if fields is head.fields else replace(head, fields=fields)
 
 
 def variant_of_draft(copy: Copy) -> str:

@@ -19,6 +19,8 @@ PATIENCE_S = 10.0
 """How long the first request that waits for another's contact waits for the head of the response; real seconds."""
 
 type Distinctions = tuple[tuple[str, ...], ...]
+_DISTINGUISHING = ("cookie", "authorization", "range", "if-range")
+_NONE: Distinctions = ((),) * len(_DISTINGUISHING)
 
 
 def may_join(request: Request, rule: DomainRule) -> bool:
@@ -40,7 +42,9 @@ def distinctions(request: Request) -> Distinctions:
 
     Requests in which they differ never share a contact.
     """
-    return tuple(request.fields.values(name) for name in ("cookie", "authorization", "range", "if-range"))
+    if request.fields.names().isdisjoint(_DISTINGUISHING):
+        return _NONE
+    return tuple(request.fields.values(name) for name in _DISTINGUISHING)
 
 
 def range_fields(request: Request) -> Distinctions | None:

@@ -64,7 +64,9 @@ class Fields:
         return self._names
 
     def without(self, names: Collection[str]) -> Self:
-        """Return the fields without those of the given lower-case names."""
+        """Return the fields without those of the given lower-case names; the same object if it has none of them."""
+        if self.names().isdisjoint(names):  # it keeps its index then
+            return self
         return type(self)((n, v) for n, v in self.raw if n.lower() not in names)
 
     def replaced(self, name: str, value: str) -> Self:

@@ -260,7 +260,9 @@ class AnswerCollector:
 
     async def learn(self, observation: Observation, context: RequestContext, copy: Copy) -> RecordChange:
         """Record what a contact has shown of the object; `copy` is made from its response, or confirmed by it."""
-        observation = replace(observation, announced_s=self.signals.book.announced_s(observation.url))
+        announced_s = self.signals.book.announced_s(observation.url)
+        if announced_s != observation.announced_s:
+            observation = replace(observation, announced_s=announced_s)
         learnt = context.learnt = await self.store.learn(observation)
         self.signals.contacted(observation.url, learnt)
         if learnt.site is not None:

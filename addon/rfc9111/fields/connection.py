@@ -90,7 +90,7 @@ def without_named(fields: Fields) -> Fields:
     if not _names_more_than_hop_by_hop(fields):
         return fields
     named = connection_options(fields) - HOP_BY_HOP
-    return fields if named.isdisjoint(fields.names()) else fields.without(named)
+    return fields.without(named)
 
 
 def end_to_end(fields: Fields) -> Fields:
@@ -100,7 +100,7 @@ def end_to_end(fields: Fields) -> Fields:
     itself.
     """
     removed = HOP_BY_HOP | connection_options(fields) if "connection" in fields else HOP_BY_HOP
-    return fields if removed.isdisjoint(fields.names()) else fields.without(removed)
+    return fields.without(removed)
 
 
 def with_via(fields: Fields, version: str, pseudonym: str, name: str = "Via") -> Fields:

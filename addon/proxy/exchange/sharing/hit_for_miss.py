@@ -18,6 +18,8 @@ REMEMBERED_S = 300.0
 """How long it is remembered that a response could not be shared, policy seconds."""
 ERROR_REMEMBERED_S = 10.0
 """Likewise for a response that shows no state of the object, such as a 503: the next one may be shared."""
+_APART = frozenset(("cookie", "authorization", "if-none-match", "if-modified-since", "range"))
+"""The fields by which requests are remembered apart."""
 ENTRIES = 16_384
 """How many variants are remembered."""
 
@@ -80,6 +82,8 @@ class HitForMiss:
 def _kind(request: Request) -> tuple[bool, bool, bool]:
     """Return what is remembered apart: whether a request is personal, conditional, and for a range."""
     fields = request.fields
+    if fields.names().isdisjoint(_APART):
+        return False, False, False
     is_personal = "cookie" in fields or "authorization" in fields
     is_conditional = "if-none-match" in fields or "if-modified-since" in fields
     return is_personal, is_conditional, "range" in fields
