@@ -15,6 +15,8 @@ from bestbefore.addon.errors import InputError
 from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.policies.prefetch.table import OBJECTIVES
 from bestbefore.policies.validation.machinery.spec import parse_duration
+from bestbefore.replay.commands.clusters.on_option import on_option
+from bestbefore.replay.commands.clusters.plan_in_parts import PartFolders, plan_in_parts
 from bestbefore.replay.commands.file_option import file_option
 from bestbefore.replay.commands.messages import say, warn
 from bestbefore.replay.commands.number_option import is_positive, number
@@ -65,7 +67,8 @@ def _parse_target(_ctx: click.Context, _param: click.Parameter, value: str | Non
 @click.command("plan", short_help="Plan contacts within a budget.")
 @file_option("--objects", "objects_path",
              "CSV file with the columns id,rate (updates per period); optional: weight,min,max (contacts per "
-             "period),model,shape.")
+             "period),model,shape. Or a folder of Parquet files, parts of the objects that need not be in memory "
+             "together.")
 @file_option("--updates", "updates_path",
              "Instead of --objects: CSV file with the columns object,time (Unix seconds), or .npz or Parquet, from "
              "which rates are estimated.")
@@ -110,9 +113,14 @@ def _parse_target(_ctx: click.Context, _param: click.Parameter, value: str | Non
               callback=number("a duration of 0 or more", lambda value: 0.0 <= value < math.inf, parse_duration),
               help="With --made: how much of the period has passed: seconds, or a number with s, m, h or d; "
               "by default up to the last contact made.")
-@click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON instead of a summary.")
-@click.option("--out", "out_path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write the plan to this file (.csv or .json), and a chart beside it (.svg).")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N",
+              help="With a folder of parts: number of processes (default 1).")
+@on_option
+@click.option("--json", "as_json", is_flag=True,
+              help="Print the plan as JSON instead of a summary; of a folder of parts its results.")
+@click.option("--out", "out_path", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write the plan to this file (.csv or .json), and a chart beside it (.svg); of a folder of parts "
+              "to this new folder.")
 def command(
     objects_path: Path | None,
     updates_path: Path | None,
@@ -129,6 +137,8 @@ def command(
     clusters: int | None,
     made_path: Path | None,
     now_s: float | None,
+    jobs: int | None,
+    on: str | None,
     out_path: Path | None,
     *,
     discrete: bool,
@@ -142,6 +152,17 @@ def command(
     \b
       bestbefore plan --objects rates.csv --budget 100 --objective freshness
     """  # noqa: D301 - click keeps lines after a backspace
+    if objects_path is not None and objects_path.is_dir():
+        unfit = {
+            "--updates": updates_path, "--requests": requests_path, "--discrete": discrete, "--boundary": boundary,
+            "--crawlers": crawlers, "--slots": slots, "--closed": closed_path, "--longest-delay": longest_s,
+            "--clusters": clusters, "--made": made_path, "--now": now_s,
+        }
+        _refuse_lone_options({f"{name} is not for --objects FOLDER": bool(value) for name, value in unfit.items()})
+        folders = PartFolders(objects_path, jobs or 1, on, out_path)
+        plan_in_parts(folders, _aim(budget, target, objective, period_s, discrete, boundary), target, as_json=as_json)
+        return
+    _refuse_lone_options({"--jobs and --on need --objects FOLDER": jobs is not None or on is not None})
     _refuse_what_does_not_fit(discrete=discrete, boundary=boundary, crawlers=crawlers, slots=slots, out_path=out_path)
     _refuse_lone_options({
         "--closed needs --crawlers and --slots": closed_path is not None and slots is None,
@@ -211,7 +232,7 @@ def _refuse_what_does_not_fit(
         raise InputError(f"--slots {','.join(map(str, slots))}: expected one number, or {crawlers} for --crawlers")
     if crawlers is not None and not discrete:
         raise InputError("--crawlers and --slots need --discrete")
-    if out_path is not None and out_path.suffix not in OUT_FORMATS:
+    if out_path is not None and (out_path.suffix not in OUT_FORMATS or out_path.is_dir()):
         raise InputError(f"--out {out_path}: expected a name that ends in {' or '.join(OUT_FORMATS)}")
 
 

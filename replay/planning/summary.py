@@ -82,7 +82,7 @@ def _measures(plan: ContactPlan) -> list[str]:
     plans = {"this plan": plan, **{name: baseline_plan(name, plan) for name in BASELINES}}
     found = {name: means(one) for name, one in plans.items()}
     rows = [
-        [name, f"{mean['freshness']:.4g}", _waited(mean["age"] * period_s), _waited(mean["delay"] * period_s)]
+        [name, f"{mean['freshness']:.4g}", waited_shown(mean["age"] * period_s), waited_shown(mean["delay"] * period_s)]
         for name, mean in found.items()
     ]
     lines = list(aligned([["", "freshness", "age", "delay"], *rows], words=1))
@@ -106,7 +106,8 @@ def _embarrassment(plan: ContactPlan) -> float:
     return float(plan.objects.weights @ stale / requests.sum())
 
 
-def _waited(seconds: float) -> str:
+def waited_shown(seconds: float) -> str:
+    """An age or a delay as text."""
     return NEVER if math.isinf(seconds) else span(seconds)
 
 
@@ -114,7 +115,7 @@ def _better(objective: str, own: float, other: float, name: str) -> str:
     if own == other:
         return f"as {name}"
     if math.isinf(own) or math.isinf(other) or not other:
-        return f"{_waited(other)} under {name}"
+        return f"{waited_shown(other)} under {name}"
     greatest = OBJECTIVES[objective].greatest
     gain = own / other - 1.0 if greatest else 1.0 - own / other
     more, less = ("higher", "lower") if greatest else ("less", "more")
@@ -216,6 +217,6 @@ def _value(plan: ContactPlan, row: int, value: float) -> str:
         case "freshness":
             return f"{value:.4g}"
         case "delay":
-            return _waited(value / float(plan.objects.rates[row]) * plan.aim.period_s)
+            return waited_shown(value / float(plan.objects.rates[row]) * plan.aim.period_s)
         case _:
-            return _waited(value * plan.aim.period_s)
+            return waited_shown(value * plan.aim.period_s)

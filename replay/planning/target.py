@@ -48,9 +48,8 @@ class PlanTarget:
         """Format a value of this measure."""
         return f"{value:.4g}" if self.measure == "freshness" else span(value)
 
-    def excess(self, plan: ContactPlan) -> float:
-        """How far the plan is from the target, on a logarithmic scale; 0 or less where it reaches it."""
-        reached = self.reached(plan)
+    def excess(self, reached: float) -> float:
+        """How far a value is from the target, on a logarithmic scale; 0 or less where it reaches it."""
         if self.measure == "freshness":
             return _log((1.0 - reached) / (1.0 - self.value))
         return _log(reached / self.value)
@@ -66,21 +65,32 @@ def budget_for(objects: PlannedObjects, aim: Aim, target: PlanTarget) -> float:
     Raises ValueError if no budget reaches it, and what `best_plan` raises.
     """
 
-    def plan(budget: float) -> ContactPlan:
-        return best_plan(objects, replace(aim, budget=budget))
+    def reached(budget: float) -> float:
+        return target.reached(best_plan(objects, replace(aim, budget=budget)))
 
     least = 0.0 if objects.minimum is None else float(objects.minimum.sum())
     most = math.inf if objects.maximum is None else float(objects.maximum.sum())
-    if most < math.inf and target.excess(plan(most)) > TOLERANCE:
-        reached = target.shown(target.reached(plan(most)))
+    return budget_reaching(target, reached, least, most, float(objects.rates.sum()), discrete=aim.discrete)
+
+
+def budget_reaching(
+    target: PlanTarget, reached: Callable[[float], float], least: float, most: float, updates: float, *, discrete: bool
+) -> float:
+    """Return the least budget, between the sums of the minimums and of the maximums, whose plan reaches the target.
+
+    `reached` returns the value of the plan for a budget; `updates` are those of all objects. Raises ValueError if no
+    budget reaches the target, and what `reached` raises.
+    """
+    if most < math.inf and target.excess(reached(most)) > TOLERANCE:
         raise ValueError(
-            f"no budget reaches {target}: at best {reached}, with the most contacts that the objects allow, {most:g}"
+            f"no budget reaches {target}: at best {target.shown(reached(most))}, with the most contacts that the "
+            f"objects allow, {most:g}"
         )
 
     def excess(budget: float) -> float:
-        return target.excess(plan(budget))
+        return target.excess(reached(budget))
 
-    return _whole(excess, math.ceil(least)) if aim.discrete else _real(excess, least, float(objects.rates.sum()))
+    return _whole(excess, math.ceil(least)) if discrete else _real(excess, least, updates)
 
 
 def _real(excess: Callable[[float], float], least: float, updates: float) -> float:

@@ -35,10 +35,10 @@ def test_the_budget_reaches_the_target_and_less_does_not(text, discrete):
     target = PlanTarget.parse(text)
     aim = Aim(target.measure, math.nan, DAY_S, discrete)
     budget = budget_for(OBJECTS, aim, target)
-    reached = target.excess(best_plan(OBJECTS, replace(aim, budget=budget)))
+    reached = target.excess(target.reached(best_plan(OBJECTS, replace(aim, budget=budget))))
     assert reached <= 1e-5
     less = budget - 1 if discrete else 0.99 * budget
-    assert target.excess(best_plan(OBJECTS, replace(aim, budget=less))) > 0.0
+    assert target.excess(target.reached(best_plan(OBJECTS, replace(aim, budget=less)))) > 0.0
 
 
 def test_what_no_budget_reaches_is_an_error():

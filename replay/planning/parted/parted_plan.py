@@ -1,0 +1,173 @@
+"""The optimal plan of contacts with objects in parts: what is known of all parts, the division, and its results.
+
+Each round asks all parts one question, and each part reads its own file to answer. The search for the multiplier takes
+a few rounds (`allocation.optimum`), those for bounds or a target some more.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from bestbefore.policies.prefetch.allocation.bounded import BoundedDivisions
+from bestbefore.policies.prefetch.allocation.columns import PartColumns
+from bestbefore.policies.prefetch.allocation.parts import Divide, Division
+from bestbefore.policies.prefetch.checked import checked_budget
+from bestbefore.policies.prefetch.table import ALLOCATIONS, OBJECTIVES
+from bestbefore.policies.units import FloatArray
+from bestbefore.replay.planning.moments import GOLDEN
+from bestbefore.replay.planning.parted.part_files import PartFile, check_ids, read_columns, read_ids
+from bestbefore.replay.planning.target import PlanTarget, budget_reaching
+from bestbefore.replay.traces.errors import TraceError
+from bestbefore.replay.traces.formats.parquet import installed_polars
+from bestbefore.replay.whole_file import whole_file
+
+
+class MapOver(Protocol):
+    """A map of a function over arguments in processes or on machines, as `DaskCluster.map`."""
+
+    def __call__[A, R](
+        self, function: Callable[[A], R], arguments: Sequence[A]
+    ) -> AbstractContextManager[Any]: ...
+
+
+class FileParts:
+    """Parts in files; each round is counted."""
+
+    def __init__(self, paths: Sequence[Path], map_: MapOver) -> None:
+        self._paths, self._map = paths, map_
+        self.rounds = 0
+
+    def ask[A](self, question: Callable[[PartColumns], A]) -> list[A]:
+        """Ask each part, where its file is read; see `allocation.parts.Parts`."""
+        return self.each(partial(_answer, question), self._paths)
+
+    def each[B, A](self, function: Callable[[B], A], arguments: Sequence[B]) -> list[A]:
+        """Return the values of the function, in the order of the arguments."""
+        self.rounds += 1
+        with self._map(function, arguments) as values:
+            found = dict(values)
+        return [found[place] for place in range(len(arguments))]
+
+
+def _answer(question: Callable[[PartColumns], Any], path: Path) -> Any:
+    return question(read_columns(path))
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums and extremes over the objects of one or all parts."""
+
+    objects: int
+    updates: float
+    """Per period."""
+    heaviest: float
+    """The largest weight."""
+    least: float
+    """The sum of the minimums."""
+    most: float
+    """The sum of the maximums."""
+    bounded: bool
+
+    @classmethod
+    def of_part(cls, path: Path) -> "Totals":
+        """Read and check a part. Raises TraceError."""
+        columns = read_columns(path)
+        check_ids(path)
+        least, most = columns.minimum, columns.maximum
+        return cls(
+            len(columns), float(columns.rates.sum()), float(columns.weights.max(initial=0.0)),
+            0.0 if least is None else float(least.sum()),
+            float(most.sum()) if most is not None else np.inf if len(columns) else 0.0,
+            least is not None or most is not None,
+        )
+
+    @classmethod
+    def of_all(cls, parts: Sequence["Totals"]) -> "Totals":
+        """Add the totals of parts."""
+        return cls(
+            sum(one.objects for one in parts), sum(one.updates for one in parts), max(one.heaviest for one in parts),
+            sum(one.least for one in parts), sum(one.most for one in parts), any(one.bounded for one in parts),
+        )
+
+
+class PartedObjects:
+    """The objects in the parts of a folder, read and checked once."""
+
+    def __init__(self, folder: Path, paths: Sequence[Path], map_: MapOver) -> None:
+        self.files = FileParts(paths, map_)
+        each = self.files.each(Totals.of_part, paths)
+        self.totals = Totals.of_all(each)
+        if not self.totals.objects:
+            raise TraceError(f"{folder}: no object in {len(paths)} parts, expected some")
+        if not self.totals.heaviest > 0.0:
+            raise TraceError(f"{folder}: no object has a weight above 0")
+        firsts = np.cumsum([0, *(one.objects for one in each)]).tolist()
+        self.parts = [PartFile(path, first) for path, first in zip(paths, firsts, strict=False)]
+
+    def divide(self, name: str) -> Divide:
+        """Return the function that divides budgets by an allocation of `table.ALLOCATIONS`, within bounds."""
+        allocation = ALLOCATIONS[name]
+        divide = BoundedDivisions(allocation, self.files) if self.totals.bounded else allocation.over(self.files)
+        return lambda budget: divide(checked_budget(budget))
+
+    def means(self, division: Division, measures: Sequence[str]) -> Mapping[str, float]:
+        """Return weighted means as `planning.plan.means`, in periods, and the sum of the refreshes as `contacts`."""
+        sums = np.sum(self.files.ask(partial(_sums, division, self.totals.heaviest, tuple(measures))), axis=0)
+        weight, changing, contacts, *values = sums.tolist()
+        found = dict(zip(measures, (value / weight for value in values), strict=True))
+        if "delay" in found:
+            found["delay"] = found["delay"] * weight / changing if changing > 0.0 else 0.0
+        return {**found, "contacts": contacts}
+
+    def budget_for(self, target: PlanTarget, divide: Divide, period_s: float) -> float:
+        """Return the least budget with which the divisions reach the target; see `target.budget_reaching`."""
+        def reached(budget: float) -> float:
+            value = self.means(divide(budget), (target.measure,))[target.measure]
+            return value * (1.0 if target.measure == "freshness" else period_s)
+
+        totals = self.totals
+        return budget_reaching(target, reached, totals.least, totals.most, totals.updates, discrete=False)
+
+    def write(self, division: Division, folder: Path, period_s: float) -> None:
+        """Write the plan of each part into the folder, as a file of the same name. Raises OSError."""
+        self.files.each(partial(_write, division, folder.absolute(), period_s), self.parts)
+
+
+def _sums(division: Division, heaviest: float, measures: Sequence[str], columns: PartColumns) -> FloatArray:
+    """The sums of weights in units of the heaviest, of these times rates, of refreshes, and of weighted measures."""
+    refreshes = division(columns)
+    weighty = columns.weights > 0.0
+    rates, own = columns.rates[weighty], refreshes[weighty]
+    weights = columns.weights[weighty] / heaviest
+    values = [float((weights * OBJECTIVES[name].measure(rates, own)).sum()) for name in measures]
+    return np.array([weights.sum(), (weights * rates).sum(), refreshes.sum(), *values])
+
+
+def _write(division: Division, folder: Path, period_s: float, part: PartFile) -> None:
+    pl = installed_polars()
+    columns = read_columns(part.path)
+    contacts = division(columns)
+    rates = columns.rates
+    with np.errstate(divide="ignore", invalid="ignore"):
+        interval_s = np.where(contacts > 0.0, period_s / contacts, np.nan)
+        phases = np.arange(part.first + 1, part.first + len(columns) + 1) * GOLDEN % 1.0
+        each_delay = np.where(rates > 0.0, OBJECTIVES["delay"].measure(rates, contacts) / rates, np.nan)
+    numbers = {
+        "rate": rates,
+        "weight": columns.weights,
+        "frequency": contacts,
+        "interval_s": interval_s,
+        "freshness": OBJECTIVES["freshness"].measure(rates, contacts),
+        "age_s": OBJECTIVES["age"].measure(rates, contacts) * period_s,
+        "delay_s": each_delay * period_s,
+        "first_s": interval_s * phases,
+    }
+    known = {name: pl.Series(np.where(np.isfinite(values), values, np.nan)).fill_nan(None)
+             for name, values in numbers.items()}
+    with whole_file(folder / part.path.name) as file:
+        pl.DataFrame({"id": read_ids(part.path), **known}).write_parquet(file, compression="lz4")

@@ -1,0 +1,118 @@
+"""`plan --objects FOLDER` beside `plan --objects FILE` for the same objects."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from bestbefore.addon.cli import run
+
+Capture = pytest.CaptureFixture[str]
+N = 500
+
+
+@pytest.fixture(autouse=True)
+def objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pl.DataFrame:
+    """500 objects as o.csv and as the parts of the folder parts, one of them empty and one of one object."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(7)
+    frame = pl.DataFrame({
+        "id": [f"https://{i % 40}.example/{i}" for i in range(N)],
+        "rate": np.exp(rng.normal(0, 2, N)), "weight": rng.pareto(1.2, N),
+        "min": rng.uniform(0, 0.01, N), "max": rng.uniform(0.5, 4, N),
+    })
+    (tmp_path / "parts").mkdir()
+    frame.write_csv("o.csv")
+    for number, (start, end) in enumerate([(0, 200), (200, 200), (200, 201), (201, N)]):
+        frame[start:end].write_parquet(f"parts/{number}.parquet")
+    return frame
+
+
+def drop_bounds(objects: pl.DataFrame) -> None:
+    objects.drop("min", "max").write_csv("o.csv")
+    for path in Path("parts").iterdir():
+        pl.read_parquet(path).drop("min", "max").write_parquet(path)
+
+
+def as_json(capture: Capture) -> dict[str, float]:
+    found: dict[str, float] = json.loads(capture.readouterr().out)
+    return found
+
+
+@pytest.mark.parametrize("objective", ["freshness", "age", "delay"])
+@pytest.mark.parametrize("bounded", [True, False])
+def test_parts_are_planned_as_one_file(objective: str, bounded: bool, objects: pl.DataFrame, capsys: Capture) -> None:
+    if not bounded:
+        drop_bounds(objects)
+    budget = ["--budget", "100", "--objective", objective, "--json"]
+    assert run(["plan", "--objects", "o.csv", *budget]) == 0
+    whole = as_json(capsys)
+    assert run(["plan", "--objects", "parts", *budget, "--out", "plan"]) == 0
+    found = as_json(capsys)
+    if objective == "delay":  # of an update, in place of the sum over the objects
+        changing = float((objects["rate"] * objects["weight"]).sum() / objects["weight"].sum())
+        whole["objective"] /= changing
+    assert found[objective] == pytest.approx(whole["objective"], rel=1e-9)
+    assert found["contacts"] == pytest.approx(100.0, rel=1e-9)
+    assert (found["objects"], found["parts"]) == (N, 4)
+    written = pl.concat([pl.read_parquet(path) for path in sorted(Path("plan").glob("*.parquet"))])
+    assert dict(written.select("id", "frequency").rows()) == pytest.approx(whole["rates"], rel=1e-6, abs=1e-9)
+    assert json.loads(Path("plan/plan.json").read_text())["budget"] == 100.0
+
+
+def test_the_columns_written_are_those_of_a_plan_of_one_file() -> None:
+    budget = ["--budget", "100", "--objective", "age"]
+    assert run(["plan", "--objects", "o.csv", *budget, "--out", "one.csv"]) == 0
+    assert run(["plan", "--objects", "parts", *budget, "--out", "plan"]) == 0
+    one = pl.read_csv("one.csv", infer_schema_length=None)
+    parts = pl.concat([pl.read_parquet(path) for path in sorted(Path("plan").glob("*.parquet"))])
+    for column in parts.columns[1:]:
+        np.testing.assert_allclose(parts[column].to_numpy(), one[column].cast(pl.Float64).to_numpy(), rtol=1e-6)
+
+
+def test_a_target_and_the_summary_are_those_of_one_file(objects: pl.DataFrame, capsys: Capture) -> None:
+    drop_bounds(objects)
+    assert run(["plan", "--objects", "o.csv", "--target", "freshness=0.4"]) == 0
+    one = capsys.readouterr()
+    assert run(["plan", "--objects", "parts", "--target", "freshness=0.4"]) == 0
+    parts = capsys.readouterr()
+    assert one.err.splitlines()[-1] == parts.err.splitlines()[-1]
+    rows = {line.split()[0]: line.split() for line in one.out.splitlines() if line.startswith(("this", "unif", "prop"))}
+    for line in parts.out.splitlines()[2:]:
+        if line.split()[0] in rows:
+            assert line.split() == rows[line.split()[0]]
+    assert "500 objects in 4 parts" in parts.out
+
+
+@pytest.mark.parametrize(("options", "expected"), [
+    (["--objects", "parts", "--discrete"], "--discrete is not for --objects FOLDER"),
+    (["--objects", "parts", "--out", "parts"], "--out parts: expected a new or empty folder"),
+    (["--objects", "o.csv", "--jobs", "2"], "--jobs and --on need --objects FOLDER"),
+    (["--objects", "empty"], "empty: no file *.parquet"),
+    (["--objects", "parts", "--budget", "0.1"], "parts: the budget is 0.1, but the minimums add up to"),
+])
+def test_what_does_not_fit_is_refused(options: list[str], expected: str, capsys: Capture) -> None:
+    Path("empty").mkdir()
+    given = options if "--budget" in options else [*options, "--budget", "100"]
+    assert run(["plan", *given, "--objective", "age"]) == 2
+    assert expected in capsys.readouterr().err
+
+
+def test_what_is_wrong_in_a_part_is_named(capsys: Capture) -> None:
+    pl.read_parquet("parts/3.parquet").drop("rate").write_parquet("parts/3.parquet")
+    assert run(["plan", "--objects", "parts", "--budget", "100", "--objective", "age"]) == 2
+    assert "parts/3.parquet: no column 'rate'" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_two_processes_make_the_same_plan(capsys: Capture) -> None:
+    budget = ["--budget", "100", "--objective", "freshness", "--json"]
+    assert run(["plan", "--objects", "parts", *budget]) == 0
+    one = as_json(capsys)
+    assert run(["plan", "--objects", "parts", *budget, "--jobs", "2"]) == 0
+    assert as_json(capsys) == one
+    pl.read_parquet("parts/3.parquet").drop("rate").write_parquet("parts/3.parquet")
+    assert run(["plan", "--objects", "parts", *budget, "--jobs", "2"]) == 1
+    assert "3.parquet: no column 'rate'" in capsys.readouterr().err
