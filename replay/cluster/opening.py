@@ -15,6 +15,9 @@ JOINED_WITHIN_S = 30.0
 SAME = ("bestbefore", "dask", "distributed", "python", "numpy")
 """The packages whose versions must be the same on all machines; of Python the second number decides."""
 
+_LEAVES_INTERRUPTS = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+"""What a process of `start_cluster` begins with: a terminal sends Ctrl-C to all, and the parent ends the others."""
+
 
 @contextmanager
 def join_cluster(address: str) -> Iterator[DaskCluster]:
@@ -38,7 +41,7 @@ def start_cluster(jobs: int, say: Callable[[str], None]) -> Iterator[DaskCluster
     try:
         processes = distributed.LocalCluster(
             n_workers=jobs, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", memory_limit=0,
-            silence_logs=logging.CRITICAL,
+            silence_logs=logging.CRITICAL, preload=[_LEAVES_INTERRUPTS],
         )
     except (OSError, RuntimeError) as error:
         raise ClusterError(f"no cluster of {jobs} processes on this machine: {error}") from None
