@@ -28,7 +28,7 @@ from bestbefore.addon.store.server.embedded import server_binary
 PATIENCE_S = 60.0
 _STDERR = pytest.StashKey[int]()
 LONGEST = """
-live/test_cluster test_site addon/store/backend/connections/test_cluster live/test_websub_library
+live/test_cluster live/test_fleet test_site addon/store/backend/connections/test_cluster live/test_websub_library
 equivalence/test_fast conformance/test_conformance equivalence/test_fast_observed live/test_outages test_adding
 live/test_learning fuzz/test_fuzz live/test_kill test_sessions live/test_sessions live/test_store_kill
 replay/simulate/test_through_addon live/test_prefetch live/test_isolation live/test_remote_clients

@@ -1,11 +1,15 @@
 """Four proxies on one cluster behind HAProxy, with clocks that differ by seconds."""
 
+import itertools
 import re
 import shutil
 import socket
 import subprocess
+import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
@@ -27,7 +31,23 @@ CLOCKS_S = (-3.0, 0.0, 2.0, 5.0)
 CLIENTS = 100
 WITHIN_S = 1.0
 """Within which all proxies know of an invalidation."""
-PATIENCE_S = 60.0
+PATIENCE_S = 90.0
+ANCHOR_S = time.time()
+"""When fast clocks show the real time."""
+FACTOR = 60
+OBJECTS, PAGES = 8, 50_000
+HOUR_S = 3600.0
+BUDGET = 48
+"""Fetches in an hour, which is a minute: each object every ten minutes, and not four times as often."""
+PREFETCHING = f"""
+[prefetch]
+enabled = true
+budget = "{BUDGET}/hour"
+objective = "uniform"
+timing = "even"
+per_host_interval = "20s"
+user_agent = "fleet-test"
+"""
 
 
 @dataclass(frozen=True)
@@ -36,6 +56,8 @@ class Fleet:
 
     port: int
     proxies: list[Any]
+    start: Start
+    """Starts another, which has a name, a clock, and further options."""
 
     def get(self, url: str, method: str = "GET", body: bytes | None = None, **fields: str) -> int:
         """The status of a response."""
@@ -54,22 +76,34 @@ class Fleet:
 
 
 @pytest.fixture
-def fleet(start_proxy: Start, start_process: Start, cluster: list[Any], tmp_path: Path, free_port: Any) -> Fleet:
+def start_fleet(
+    start_proxy: Start, start_process: Start, cluster: list[Any], tmp_path: Path, free_port: Callable[[], int]
+) -> Callable[..., Fleet]:
+    """Starts proxies, with further options, on the cluster, and HAProxy."""
     seeds = ",".join(f"127.0.0.1:{node.port}" for node in cluster)
-    options = ("--quiet", "--store", f"redis+cluster://{seeds}")
-    proxies = [
-        start_proxy(*options, state=tmp_path / str(i), env={"BESTBEFORE_CLOCK": f"{time.time() + ahead_s},1"})
-        for i, ahead_s in enumerate(CLOCKS_S)
-    ]
-    port = free_port()
-    # Each request to the next proxy: what they do not share shows.
-    text = HAPROXY.read_text().replace(":3128", f":{port}").replace("balance uri", "balance roundrobin")
-    for i, proxy in enumerate(proxies, 1):
-        text = text.replace(f"proxy{i}.example:8080", f"127.0.0.1:{proxy.port} check port {admin_port(proxy)}")
-    (tmp_path / "haproxy.cfg").write_text(text)
-    start_process(["haproxy", "-db", "-q", "-f", tmp_path / "haproxy.cfg"], stderr=subprocess.DEVNULL)
-    until(lambda: is_open(port))
-    return Fleet(port, proxies)
+
+    def start(clocks_s: Sequence[float], factor: float, *options: str) -> Fleet:
+        def start_one(name: str, ahead_s: float, *further: str) -> Any:
+            env = {"BESTBEFORE_CLOCK": f"{policy_time_s(factor) + ahead_s},{factor}"}
+            store = ("--quiet", "--store", f"redis+cluster://{seeds}", *options, *further)
+            return start_proxy(*store, state=tmp_path / name, env=env)
+
+        proxies = [start_one(str(i), ahead_s) for i, ahead_s in enumerate(clocks_s)]
+        port = free_port()
+        # Each request to the next proxy: what they do not share shows.
+        text = HAPROXY.read_text().replace(":3128", f":{port}").replace("balance uri", "balance roundrobin")
+        for i, proxy in enumerate(proxies, 1):
+            text = text.replace(f"proxy{i}.example:8080", f"127.0.0.1:{proxy.port} check port {admin_port(proxy)}")
+        (tmp_path / "haproxy.cfg").write_text(text)
+        start_process(["haproxy", "-db", "-q", "-f", tmp_path / "haproxy.cfg"], stderr=subprocess.DEVNULL)
+        until(lambda: is_open(port))
+        return Fleet(port, proxies, start_one)
+
+    return start
+
+
+def policy_time_s(factor: float) -> float:
+    return ANCHOR_S + factor * (time.time() - ANCHOR_S)
 
 
 def admin_port(proxy: Any) -> int:
@@ -92,7 +126,8 @@ def until(condition: Callable[[], bool], within_s: float = PATIENCE_S) -> float:
     return time.monotonic() - began_s
 
 
-async def test_they_share_contacts_and_invalidations(fleet: Fleet, start_origin: Start) -> None:
+async def test_they_share_contacts_and_invalidations(start_fleet: Start, start_origin: Start) -> None:
+    fleet = start_fleet(CLOCKS_S, 1)
     for lifetime in ("max-age=60", "max-age=0"):
         async with serving(SlowOrigin("Cache-Control: " + lifetime, 'ETag: "1"')) as origin:
             origin.delay_s = 6.0  # clocks differ by as much, and a little is computed
@@ -112,3 +147,48 @@ async def test_they_share_contacts_and_invalidations(fleet: Fleet, start_origin:
         assert invalidate() in (200, 204)
         took_s = until(lambda: fleet.having(f"{origin.url}/page") == 0)
         assert took_s < WITHIN_S
+
+
+def test_nothing_fails_when_one_is_killed_and_one_joins_and_they_keep_to_one_plan(
+    start_fleet: Start, start_origin: Start, tmp_path: Path
+) -> None:
+    (tmp_path / "proxy.toml").write_text(PREFETCHING)
+    fleet = start_fleet([0.0] * 4, FACTOR, "--config", str(tmp_path / "proxy.toml"))
+    origin = start_origin({f"/{i}": [ANCHOR_S - 86_400.0] for i in range(OBJECTS)})
+    origin.now = lambda: policy_time_s(FACTOR) - 120.0
+    pages = start_origin({f"/{i}": [] for i in range(PAGES)})
+    pages.extra = {"Cache-Control": "max-age=86400"}
+    killed, ended, statuses = fleet.proxies[1], threading.Event(), Counter[int]()
+
+    def fetched(since_s: float = 0.0) -> list[Any]:
+        return [
+            one for one in origin.contacts
+            if one.fields.get("user-agent") == "fleet-test" and one.path != "/robots.txt" and one.at_s >= since_s
+        ]  # fmt: skip
+
+    def ask(client: int) -> None:
+        for n in itertools.count(client, 4):
+            statuses[fleet.get(f"{pages.url}/{n % PAGES}")] += 1
+            if ended.wait(0.02):
+                return
+
+    for _ in range(3):
+        for i in range(OBJECTS):
+            assert fleet.get(f"{origin.url}/{i}", Cache_Control="no-cache") == 200
+    with ThreadPoolExecutor(4) as clients:
+        asking = [clients.submit(ask, i) for i in range(4)]
+        try:
+            until(lambda: len({one.path for one in fetched()}) == OBJECTS)
+            killed.process.kill()
+            killed_s = time.time()
+            until(lambda: {one.path for one in fetched(killed_s + 1.0)} == set(origin.updates))
+            address = ("--listen", f"127.0.0.1:{killed.port}", "--admin", f"127.0.0.1:{admin_port(killed)}")
+            joined = fleet.start("joined", 0.0, *address)
+            until(lambda: joined.metrics().count("bestbefore_requests_total{") > 0)
+        finally:
+            ended.set()
+        for one in asking:
+            one.result()
+    passed_s = time.time() - fetched()[0].at_s
+    assert set(statuses) == {200}
+    assert len(fetched()) <= BUDGET * FACTOR / HOUR_S * passed_s + OBJECTS
