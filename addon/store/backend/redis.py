@@ -47,6 +47,8 @@ from bestbefore.addon.store.sites.redis import RedisSites
 
 THREAD_FROM_BYTES = 256 * 1024
 """The digests of bodies larger than this are checked in a thread."""
+MEASURED_ALL, MEASURED_EVERY = 10_000, 100
+"""The keys of a server with other data too whose size is asked for; of further ones one in so many."""
 
 
 def _read_script(name: str, *types: str) -> Script:
@@ -365,10 +367,14 @@ class RedisBackend(RedisRecords):
             log.debug("removed %d bytes of bodies that nothing refers to", freed)
             self.size_bytes = (await self._connection.ask("INFO", "memory"))["used_memory"]
         else:  # the server may have other data too
-            size_bytes = 0
+            seen, size_bytes = 0, 0
             async for part in self._connection.scan("bb1:*"):
-                sizes = await self._connection.ask_all([("MEMORY", "USAGE", key) for key in part])
-                size_bytes += sum(size or 0 for size in sizes)
+                # Each proxy of a fleet does this: of many keys one in a hundred is asked for, for all of them.
+                every = 1 if seen < MEASURED_ALL else MEASURED_EVERY
+                measured = part[-seen % every :: every]
+                sizes = await self._connection.ask_all([("MEMORY", "USAGE", key) for key in measured])
+                size_bytes += every * sum(size or 0 for size in sizes)
+                seen += len(part)
             self.size_bytes = size_bytes
 
     @property

@@ -7,6 +7,7 @@ import pytest
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.store.backend import keys
+from bestbefore.addon.store.backend import redis as redis_backend
 from bestbefore.addon.store.backend.bodies import FILE_FROM_BYTES, BodyFiles
 from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.interface import (
@@ -164,7 +165,7 @@ async def test_after_all_was_flushed_the_marks_and_domains_are_written_again(con
     assert client.smembers("bb1:domains") == {b"example.org"}
 
 
-async def test_the_size_is_that_of_all_that_is_ours_after_each_tidying(backend, valkey):
+async def test_the_size_is_that_of_all_that_is_ours_after_each_tidying(backend, valkey, monkeypatch):
     assert backend.size_bytes is None, "not measured yet"
     with valkey.client as client:
         for n in range(1200):  # more than one part of a scan
@@ -173,6 +174,12 @@ async def test_the_size_is_that_of_all_that_is_ours_after_each_tidying(backend, 
         await backend.tidy()
         mine = sum(client.memory_usage(key) for key in client.scan_iter("bb1:*"))
         assert backend.size_bytes == mine > 1_200_000
+        monkeypatch.setattr(redis_backend, "MEASURED_ALL", 500)
+        client.config_resetstat()
+        await backend.tidy()
+        assert backend.size_bytes == pytest.approx(mine, rel=0.02)
+        calls = client.info("commandstats")["cmdstat_memory|usage"]["calls"]
+        assert calls <= 500 + 700 / redis_backend.MEASURED_EVERY + 1
         client.delete(*client.scan_iter("bb1:x:*"))
     await backend.tidy()
     assert 0 <= backend.size_bytes < 10_000
