@@ -4,8 +4,10 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Callable
-from contextlib import suppress
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,8 @@ def compiled(function: Callable[..., Any]) -> Any:
     # Without allocations no reference counting of arrays is needed (`_nrt`), which would take as long as the arithmetic
     # at each call. No formula divides by zero, so no check is needed (`error_model`).
     dispatcher = _njit(nogil=True, error_model="numpy", _nrt=False)(function)
+    compile_for = dispatcher.compile
+    dispatcher.compile = lambda signature: _compile(compile_for, signature)
     set_before = _config.CACHE_DIR
     try:
         folder = cache_folder()
@@ -65,6 +69,29 @@ def compiled(function: Callable[..., Any]) -> Any:
     finally:
         _config.CACHE_DIR = set_before
     return dispatcher
+
+
+def _compile(compile_for: Callable[[Any], Any], signature: Any) -> Any:
+    with ended_by_interrupt():
+        return compile_for(signature)
+
+
+@contextmanager
+def ended_by_interrupt() -> Iterator[None]:
+    """Let SIGINT end the process at once within this context, unless the process ignores it or handles it itself.
+
+    Python would raise KeyboardInterrupt when LLVM returns, after seconds, or within one of llvmlite's callbacks, which
+    print it and go on.
+    """
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def cache_folder() -> Path:

@@ -1,6 +1,9 @@
 """Kernels are compiled once and kept, whatever has become of the folder where they are."""
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -75,3 +78,21 @@ def test_a_folder_that_is_used_is_not_old(folder: Path) -> None:
     os.utime(folder, (0, 0))
     compiling.compiled(doubled)
     assert folder.stat().st_mtime > 31 * DAY_S
+
+
+def test_an_interrupt_ends_a_compilation() -> None:
+    """KeyboardInterrupt would be lost in a callback from LLVM."""
+    script = (
+        "import os, signal, ctypes\n"
+        "from bestbefore.replay.kernels.compiling import ended_by_interrupt\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "with ended_by_interrupt():\n"
+        "    ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGINT))()\n"
+        "print('it went on')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with compiling.ended_by_interrupt():
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
