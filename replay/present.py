@@ -26,22 +26,41 @@ class Present:
     """The patterns of the rules that apply, by object."""
     bounds: Mapping[str, Value] = field(default_factory=lambda: LIVE_DEFAULTS)
     """The bounds of [default], which a policy has for keys that its SPEC does not name."""
+    own_bounds: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    """The bounds of rules that set some, by pattern: whatever their policies, these stay."""
+    only_bounded: frozenset[str] = frozenset()
+    """The patterns of the rules that set bounds and nothing else of a policy, which they have from [default]."""
 
     def of(self, part: str) -> Point:
         """Return the policy in use of a part: of the rule with this pattern, or the default."""
         return self.rules.get(part, self.default)
+
+    def within(self, part: str, point: Point) -> Point:
+        """Return a policy as a part would have it: bounds of its rule take the place of those that the SPEC names."""
+        own = self.own_bounds.get(part)
+        return points_of(spec_text(point.policy.name, {**point.written, **own}))[0] if own else point
 
     @classmethod
     def configured(cls, rules: Rules, toml: str, objects: Iterable[str]) -> "Present":
         """Return what the rules, read from this text, mean for these objects, which are URLs or other names."""
         document = tomllib.loads(toml)
         bounds = {**LIVE_DEFAULTS, **{k: v for k, v in document.get("default", {}).items() if k in BOUNDS}}
+        # Of rules with the same pattern the first applies.
+        tables = reversed(list(zip(rules.domains, document.get("domain", []), strict=True)))
+        of_patterns = {str(rule.match): (rule, table) for rule, table in tables}
         own = {
-            str(rule.match): _point(rule.policy, bounds)
-            for rule, table in reversed(list(zip(rules.domains, document.get("domain", []), strict=True)))
-            if table.keys() & POLICY_KEYS
+            pattern: _point(rule.policy, bounds)
+            for pattern, (rule, table) in of_patterns.items() if table.keys() & POLICY_KEYS
         }
-        return cls(_point(rules.default.policy, bounds), own, dict(_matches(rules, objects)), bounds)
+        own_bounds = {
+            pattern: {key: table[key] for key in table if key in BOUNDS}
+            for pattern, (_, table) in of_patterns.items() if table.keys() & BOUNDS
+        }
+        only_bounded = frozenset(
+            pattern for pattern in own_bounds if not of_patterns[pattern][1].keys() & (PARAMETERS | {"policy"})
+        )
+        patterns = dict(_matches(rules, objects))
+        return cls(_point(rules.default.policy, bounds), own, patterns, bounds, own_bounds, only_bounded)
 
 
 def _matches(rules: Rules, objects: Iterable[str]) -> Iterable[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """The recommendation of policies: for each domain of a trace the fewest validations at a given stale rate."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -35,6 +35,25 @@ type PartCounts = Mapping[str, Counts]
 """The counts of each domain with its own rule, and under `OTHERS` those of all other objects together."""
 
 OTHERS = ""
+
+type _OfParts = Mapping[str, Point]
+"""The policy of each part."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """The counts of policies."""
+
+    by_part: Mapping[str, PartCounts]
+    """Those of each part, by the SPEC of the policy, or its name."""
+
+    def of(self, policy: str, part: str) -> Counts:
+        """Return the counts of a part under a policy."""
+        return self.by_part[policy].get(part) or Counts.total([])
+
+    def total(self, points: _OfParts) -> Counts:
+        """Return the counts over all parts, each under its own policy."""
+        return Counts.total(self.of(point.spec, part) for part, point in points.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +153,10 @@ def recommend(
     """Choose for each domain, and for all together, the candidate that `nearest` selects on the first part of a trace.
 
     `first` and `then` replay the two parts; the second part has no influence on the choice. `candidates`, one or more,
-    are compared with the bounds of `present`, the policies in use now. A domain gets its own choice if it is a host,
-    and in the first part at least `LEAST_CACHED` of its requests found a copy and `LEAST_CHANGES` of these found a
-    change. The objects of a rule of `present` are one domain, named by its pattern; without enough data it keeps its
-    policy, if it has one of its own.
+    are compared with the bounds of `present`, the policies in use now; for a rule with bounds of its own, with these. A
+    domain gets its own choice if it is a host, and in the first part at least `LEAST_CACHED` of its requests found a
+    copy and `LEAST_CHANGES` of these found a change. The objects of a rule of `present` are one domain, named by its
+    pattern; without enough data it keeps its policy, if it has one of its own.
     """
     by_domain = Breakdown.by_domain([*first.scenario.objects, *then.scenario.objects])
     names = Breakdown(DOMAIN, {**by_domain.parts, **present.patterns})
@@ -146,78 +165,57 @@ def recommend(
     enough = {domain for domain, counted in sizes.items() if _is_enough(counted.cached, counted.validations)}
     patterns = set(present.patterns.values())
     own = {domain for domain in enough if domain in patterns or is_host(domain)}
-    kept = (present.rules.keys() & patterns) - own
-    parts = Breakdown(
-        DOMAIN, {name: domain if domain in own | kept else OTHERS for name, domain in names.parts.items()}
-    )
+    kept = (present.rules.keys() & patterns) - own - present.only_bounded
+    apart = own | kept | (present.only_bounded & patterns)
+    parts = Breakdown(DOMAIN, {name: domain if domain in apart else OTHERS for name, domain in names.parts.items()})
+    every = sorted({OTHERS, *parts.parts.values()})
     siblings = replays_siblings(first, present) and replays_siblings(then, present)
-    points = [*candidates, *(used := list({point.spec: point for point in _in_use(present, parts)}.values()))]
-    policies = [replayed(point, present.bounds, siblings=siblings) for point in points]
-    first.prepare(policies)
-    counted = evaluate(partial(_count_parts, first, parts), policies)
-    first_counts, of_used = counted[: len(candidates)], _by_spec(used, counted[len(candidates) :])
-    totals = [Counts.total(counts.values()) for counts in first_counts]
+
+    def counts_of(engines: Engines, of_parts: Iterable[_OfParts], *others: Policy) -> _Counted:
+        policies = {
+            point.spec: replayed(point, present.bounds, siblings=siblings)
+            for points in of_parts for point in points.values()
+        } | {policy.name: policy for policy in others}
+        tried = list(policies.values())
+        engines.prepare(tried)
+        return _Counted(dict(zip(policies, evaluate(partial(_count_parts, engines, parts), tried), strict=True)))
+
+    used = {part: present.of(part) for part in every}
+    within = [{part: present.within(part, point) for part in every} for point in candidates]
+    in_first = counts_of(first, [*within, used])
+    totals = [in_first.total(points) for points in within]
     default = nearest(totals, largest_stale_rate)
     places = {
-        domain: nearest([counts[domain] for counts in first_counts], largest_stale_rate)
+        domain: nearest([in_first.of(points[domain].spec, domain) for points in within], largest_stale_rate)
         for domain in sizes if domain in own
     }
-    chosen = sorted({default, *places.values()})
-    tried = [*(policies[place] for place in chosen), *policies[len(candidates) :], Oracle()]
-    then.prepare(tried)
-    *counted, bounds = evaluate(partial(_count_parts, then, parts), tried)
-    then_counts, then_used = dict(zip(chosen, counted, strict=False)), _by_spec(used, counted[len(chosen) :])
-    nothing = Counts.total([])
+    chosen = {domain: within[place][domain] for domain, place in places.items()}
+    in_then = counts_of(then, [within[default], chosen, used], oracle := Oracle())
 
-    def choice(place: int, in_first: Counts, in_then: Counts, at_best: Counts, at_present: Counts) -> Choice:
-        reached = stale_rate(in_first) <= largest_stale_rate
-        return Choice(candidates[place], in_first, in_then, at_best, at_present, reached)
+    def choice(point: Point, in_first: Counts, then: Counts, bound: Counts, at_present: Counts) -> Choice:
+        return Choice(point, in_first, then, bound, at_present, reached=stale_rate(in_first) <= largest_stale_rate)
 
-    def as_now(part: str) -> Counts:
-        return then_used[present.of(part).spec].get(part, nothing)
-
-    choices = {
-        domain: choice(
-            place, first_counts[place][domain], then_counts[place].get(domain, nothing), bounds.get(domain, nothing),
-            as_now(domain),
-        )
-        for domain, place in places.items()
-    }
-    stay = {rule: Tried(present.of(rule), as_now(rule)) for rule in sorted(kept)}
     return Recommendation(
         largest_stale_rate,
         choice(
-            default, totals[default], Counts.total(then_counts[default].values()), Counts.total(bounds.values()),
-            _of_present(present, then_used),
+            candidates[default], totals[default], in_then.total(within[default]),
+            Counts.total(in_then.by_part[oracle.name].values()), in_then.total(used),
         ),
-        choices,
+        {
+            domain: choice(
+                point, in_first.of(point.spec, domain), in_then.of(point.spec, domain),
+                in_then.of(oracle.name, domain), in_then.of(used[domain].spec, domain),
+            )
+            for domain, point in chosen.items()
+        },
         [domain for domain in sizes if domain not in own | kept],
         sum(counted.validations for counted in sizes.values()),
-        Counts.total([
-            *(one.then for one in choices.values()),
-            *(one.counts for one in stay.values()),
-            then_counts[default].get(OTHERS, nothing),
-        ]),
-        Tried(present.default, _of_present(present, of_used)),
+        in_then.total({**within[default], **{rule: used[rule] for rule in kept}, **chosen}),
+        Tried(present.default, in_first.total(used)),
         [Tried(point, counts) for point, counts in zip(candidates, totals, strict=True)],
         present,
-        stay,
+        {rule: Tried(used[rule], in_then.of(used[rule].spec, rule)) for rule in sorted(kept)},
     )
-
-
-def _in_use(present: Present, parts: Breakdown) -> list[Point]:
-    """Return the policies in use for the parts, the default first, perhaps repeatedly."""
-    return [present.default, *(present.of(part) for part in sorted(set(parts.parts.values())))]
-
-
-def _by_spec(points: Sequence[Point], counts: Sequence[PartCounts]) -> dict[str, PartCounts]:
-    return {point.spec: of_parts for point, of_parts in zip(points, counts, strict=True)}
-
-
-def _of_present(present: Present, counts: Mapping[str, PartCounts]) -> Counts:
-    """Return the counts over all parts, each under its own policy in use."""
-    parts = {part for of_parts in counts.values() for part in of_parts}
-    return Counts.total(counts[present.of(part).spec][part] for part in parts)
 
 
 def nearest(counts: Sequence[Counts], largest_stale_rate: float) -> int:

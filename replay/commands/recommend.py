@@ -5,7 +5,6 @@ Without a trace it reads the proxy's own traffic, and shows a change of the prox
 
 import json
 import shlex
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from bestbefore.policies.validation.machinery.spec import params
 from bestbefore.replay.candidates import CANDIDATES, bounded_candidates, controlled_candidates
 from bestbefore.replay.commands.messages import say, warn
 from bestbefore.replay.commands.number_option import number
-from bestbefore.replay.commands.own.changes import NoChangeError, changed, diff, lost_bounds
+from bestbefore.replay.commands.own.changes import NoChangeError, changed, diff
 from bestbefore.replay.commands.own.traffic import OwnTraffic, read_own
 from bestbefore.replay.commands.progress import bar, in_order, spinner
 from bestbefore.replay.commands.scenario_options import ScenarioOptions, jobs_option, scenario_options
@@ -141,7 +140,6 @@ def command(
     else:
         text = _changed(found, own, config_file)
         difference = diff(own.toml, text, config_file)
-        remarks += _lost(found, own.toml)
     for remark in remarks:
         warn(remark)
     if as_json:
@@ -244,11 +242,6 @@ def _remarks(found: Recommendation) -> Iterator[str]:
         more = f" and {len(missed) - 3:,} more" if len(missed) > 3 else ""
         asked = percent(found.largest_stale_rate)
         yield f"no candidate keeps to {asked} stale hits for {', '.join(missed[:3])}{more}: the nearest is chosen"
-
-
-def _lost(found: Recommendation, text: str) -> Iterator[str]:
-    for rule in lost_bounds(found, tomllib.loads(text).get("domain", [])):
-        yield f"the change removes bounds that a rule has of its own, as the policies were replayed without: {rule}"
 
 
 def _facts(parts: Parts, files: Sequence[Path]) -> list[str]:

@@ -141,6 +141,23 @@ def test_domains_with_too_little_data_are_left_to_the_default(data: Path) -> Non
     assert found.others == ["scoop-extras", "legislators", "dotgov"]
 
 
+def test_a_rule_with_bounds_of_its_own_is_compared_within_them() -> None:
+    """An object that is never updated: within a minute each candidate validates sixty times an hour."""
+    times = np.arange(0.0, 10_800.0, 20.0)
+    everything = np.zeros(len(times), dtype=np.int32)
+    parts = split(
+        Updates.of(np.arange(60.0) * 100.0, np.zeros(60, dtype=np.int32), ("a/x",)),
+        Requests.of(times, everything, everything, ("c",), ("a/x",)),
+    )
+    (default,), (own,), (hour,) = points_of("always"), points_of("always:max_ttl=1m"), points_of("fixed:interval=1h")
+    present = Present(default, {"a": own}, {"a/x": "a"}, own_bounds={"a": {"max_ttl": "1m"}})
+    found = recommend(Engines(parts.first), Engines(parts.then), [hour], 0.9, here, present)
+    for choice, expected in ((found.domains["a"], "fixed:interval=1h,max_ttl=1m"), (found.default, hour.spec)):
+        assert choice.point.spec == expected
+        assert choice.then.validations == choice.then.cached // 3  # requests are 20 s apart
+    assert found.default.then == found.followed == found.domains["a"].then
+
+
 @pytest.mark.parametrize(
     ("requests_of_a_second", "changes", "own"),
     [

@@ -1,7 +1,9 @@
 """A recommendation as a change of the configuration in force."""
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from bestbefore.addon.config.domain_sections import BOUNDS, PARAMETERS
@@ -27,7 +29,7 @@ def changed(found: Recommendation, toml: str, rules: Rules, path: Path | None) -
     """
     numbers = {str(rule.match): n for n, rule in reversed(list(enumerate(rules.domains)))}
     try:
-        text = edited(toml, list(_of_tables(found, numbers)), list(_new(found, numbers)))
+        text = edited(toml, list(_of_tables(found, toml, numbers)), list(_new(found, numbers)))
         after = load_text(text, path).rules
     except ValueError as error:
         raise NoChangeError(f"{path or 'the configuration'}: it cannot be changed by this command: {error}") from None
@@ -49,30 +51,29 @@ def diff(before: str, after: str, path: Path | None) -> list[str]:
     return list(difflib.unified_diff(before.splitlines(), after.splitlines(), old, name, lineterm=""))
 
 
-def lost_bounds(found: Recommendation, tables: Sequence[Mapping[str, object]]) -> Iterator[str]:
-    """Yield the rules whose own bounds the change removes, with the keys: the policies were replayed without them."""
-    for table in tables:
-        match = str(table.get("match"))
-        keys = sorted(table.keys() & BOUNDS)
-        if keys and match in found.domains and found.domains[match].point != found.in_use.of(match):
-            yield f"{match} ({', '.join(keys)})"
-
-
-def _of_tables(found: Recommendation, numbers: Mapping[str, int]) -> Iterator[TableChange]:
-    """Yield the changes of [default] and of the rules."""
+def _of_tables(found: Recommendation, toml: str, numbers: Mapping[str, int]) -> Iterator[TableChange]:
+    """Yield the changes of [default] and of the rules. Bounds of a rule stay as they are."""
     default, present = found.default.point, found.in_use
-    own_bounds = BOUNDS & default.written.keys() if default.spec != present.default.spec else frozenset()
-    if default.spec != present.default.spec:
+    changes = default.spec != present.default.spec
+    own_bounds = BOUNDS & default.written.keys() if changes else frozenset()
+    if changes:
         yield TableChange(None, PARAMETERS | {"policy"} | own_bounds, _lines(default, {}))
     # A rule would inherit the bounds that [default] now has.
     inherited = {key: present.bounds[key] for key in sorted(own_bounds)}
+    tables = tomllib.loads(toml).get("domain", [])
     for pattern, number in numbers.items():
-        point = found.domains[pattern].point if pattern in found.domains else present.rules.get(pattern)
-        if point is None:  # it follows the default
+        if pattern in found.domains:
+            point = found.domains[pattern].point
+        elif pattern in present.rules and pattern not in present.only_bounded:
+            point = present.rules[pattern]
+        else:  # it follows the default
             continue
-        after = present.rules.get(pattern, default)
-        if point.spec != after.spec or (pattern in present.rules and inherited):
-            yield TableChange(number, POLICY_KEYS, _lines(point, inherited))
+        # A rule that names no policy has that of [default].
+        follows = changes and "policy" not in tables[number]
+        same = replayed(point, present.bounds) == replayed(present.of(pattern), present.bounds)
+        if not same or follows or (pattern in present.rules and inherited):
+            own = tables[number].keys() & BOUNDS
+            yield TableChange(number, POLICY_KEYS - own, _lines(point, inherited, own))
 
 
 def _new(found: Recommendation, numbers: Mapping[str, int]) -> Iterator[NewDomain]:
@@ -83,5 +84,7 @@ def _new(found: Recommendation, numbers: Mapping[str, int]) -> Iterator[NewDomai
             yield NewDomain(HostPattern.parse(domain).text, _lines(choice.point, inherited))
 
 
-def _lines(point: Point, inherited: Mapping[str, Value]) -> list[str]:
-    return list(settings_lines(point.policy.name, {**inherited, **point.written}))
+def _lines(point: Point, inherited: Mapping[str, Value], present: AbstractSet[str] = frozenset()) -> list[str]:
+    """Return the lines that set a policy, without those of keys that are `present`."""
+    values = {**inherited, **point.written}
+    return list(settings_lines(point.policy.name, {key: values[key] for key in values if key not in present}))
