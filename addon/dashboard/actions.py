@@ -84,7 +84,7 @@ async def _compare(actor: Actor, form: Form) -> str:
 
 
 async def _cancel(actor: Actor, _form: Form) -> str:
-    await actor.comparison.cancel()
+    actor.comparison.cancel()
     return "/policies"
 
 

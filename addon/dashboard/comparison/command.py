@@ -20,7 +20,7 @@ LINES_KEPT = 20
 MOST_LINE_BYTES = 1 << 20
 MOST_ROWS = 100_000
 END_S = 5.0
-"""How long a command may take to end after SIGTERM, before it is killed."""
+"""How long to wait for the end of a command that was killed."""
 
 type Row = Mapping[str, Any]
 type Progressed = Callable[[float], None]
@@ -107,11 +107,9 @@ def _progress(line: str) -> float | None:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """End a command and what it has started; nothing if it has ended."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        if process.returncode is not None:
-            return
+    """End a command and what it has started; nothing if it has ended. Its files are removed by others."""
+    if process.returncode is None:
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
+            os.killpg(process.pid, signal.SIGKILL)
         with suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), END_S)

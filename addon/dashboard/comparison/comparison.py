@@ -19,6 +19,7 @@ FOLDER = "comparison"
 KEPT_S = DAY_S
 LONGEST_S = 7_200.0
 """After which a comparison is ended."""
+CANCELLED = "it was cancelled"
 STEPS = ("export", "replay", "recommend")
 
 
@@ -72,7 +73,7 @@ class PolicyComparison:
 
     @property
     def is_running(self) -> bool:
-        return self._task is not None and not self._task.done()
+        return self._run is not None and self._run.ended_s is None
 
     def start(self, config: Config, config_file: Path | None, days: float, largest_stale_rate: float) -> None:
         """Begin, unless one runs already. Raises ValueError for what cannot be compared."""
@@ -85,24 +86,30 @@ class PolicyComparison:
         if self.is_running:
             return
         self._run = run = Run(days, largest_stale_rate, self._now())
-        self._task = asyncio.create_task(self._compare(run, config, config_file))
+        self._task = asyncio.create_task(self._compare(run, config, config_file, self._task))
 
-    async def cancel(self) -> None:
-        """End the one that runs."""
-        if self._task is not None:
+    def cancel(self) -> None:
+        """End the one that runs. Its processes end soon after: at the lowest priority that may take seconds."""
+        if self._task is not None and self.is_running:
             self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+            assert self._run is not None
+            self._run.failure, self._run.ended_s = CANCELLED, self._now()
 
-    close = cancel
+    async def close(self) -> None:
+        """End the one that runs, and wait until its processes have ended."""
+        self.cancel()
+        await _ended(self._task)
 
     def steps(self) -> list[tuple[Step, float]]:
         """Return the steps of the last one as they are now, and for how long each has run."""
         now_s, steps = self._monotonic(), () if self.last is None else self.last.steps
         return [(replace(one), (one.ended_s or now_s) - (one.began_s or now_s)) for one in steps]
 
-    async def _compare(self, run: Run, config: Config, config_file: Path | None) -> None:
+    async def _compare(
+        self, run: Run, config: Config, config_file: Path | None, before: asyncio.Task[None] | None
+    ) -> None:
         try:
+            await _ended(before)  # it may not have ended its processes and removed its folder
             async with asyncio.timeout(LONGEST_S):
                 run.result = await self._result(run, config, config_file)
         except CommandFailedError as error:
@@ -112,11 +119,11 @@ class PolicyComparison:
         except (OSError, KeyError, TypeError, ValueError, IndexError) as error:
             run.failure = f"the result cannot be used: {type(error).__name__}: {error}"
         except asyncio.CancelledError:
-            run.failure = "it was cancelled"
+            run.failure = CANCELLED
             raise
         finally:
-            run.ended_s = self._now()
             await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+            run.ended_s = run.ended_s or self._now()
 
     async def _result(self, run: Run, config: Config, config_file: Path | None) -> ComparisonResult:
         store = await asyncio.to_thread(_store_options, config, config_file)
@@ -145,6 +152,12 @@ class PolicyComparison:
         rows = await run_command(arguments, progressed)
         step.ended_s = self._monotonic()
         return rows
+
+
+async def _ended(task: asyncio.Task[None] | None) -> None:
+    """Wait until a task has ended."""
+    if task is not None:
+        await asyncio.wait([task])
 
 
 def _store_options(config: Config, config_file: Path | None) -> list[str]:

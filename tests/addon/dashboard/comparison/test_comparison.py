@@ -49,3 +49,20 @@ async def test_policies_are_compared_on_what_a_state_folder_has(tmp_path: Path) 
     assert not (config.settings.state / FOLDER).exists(), "the trace is removed"
     moment[0] += KEPT_S + 1.0
     assert comparison.last is None
+
+
+async def test_a_cancelled_comparison_has_ended_at_once(tmp_path: Path) -> None:
+    """Its command at the lowest priority may not have: another waits for it, as does the end of the proxy."""
+    config_file = tmp_path / "proxy.toml"
+    config_file.write_text(f'[proxy]\nstate = "{tmp_path}/state"\ntraffic_log = true\n')
+    config = load_config(config_file)
+    comparison = PolicyComparison(config.settings.state, lambda: 9.0, RealClock().monotonic)
+    for _ in range(2):
+        comparison.start(config, config_file, 2.0, 0.02)
+        await asyncio.sleep(0.3)
+        comparison.cancel()
+        assert not comparison.is_running
+        assert comparison.last is not None
+        assert comparison.last.failure == "it was cancelled"
+    await comparison.close()
+    assert not (config.settings.state / FOLDER).exists()
