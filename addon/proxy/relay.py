@@ -8,12 +8,12 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-NEWS_KEPT = 4096
+ANNOUNCEMENTS_KEPT = 4096
 """How much of what workers have passed on the supervisor keeps for those that start later; the oldest are dropped."""
 
 
 class Lasting(Enum):
-    """Which news the supervisor keeps for workers that start later."""
+    """Which announcements the supervisor keeps for workers that start later."""
 
     NONE = "none"
     ALL = "all"
@@ -22,26 +22,26 @@ class Lasting(Enum):
 
 
 class WorkerRelay:
-    """Passes on the news of this process, and receives those of the others. Without a supervisor there are no others.
+    """Passes on the announcements of this process, and receives those of others. Without a supervisor there are none.
 
-    News are records that can be pickled. They arrive in the order in which a worker sent them.
+    Announcements are records that can be pickled. They arrive in the order in which a worker sent them.
     """
 
     def __init__(self) -> None:
-        self.send: Callable[[object, Lasting], object] = lambda _news, _lasting: None
-        """Sends news to the supervisor."""
+        self.send: Callable[[object, Lasting], object] = lambda _announcement, _lasting: None
+        """Sends an announcement to the supervisor."""
         self._receivers: dict[type, Callable[[Any], object]] = {}
 
     def on[T](self, kind: type[T], receive: Callable[[T], object]) -> None:
-        """Let news of a kind be received; those of other kinds are ignored."""
+        """Let announcements of a kind be received; those of other kinds are ignored."""
         self._receivers[kind] = receive
 
-    def pass_on(self, news: object, lasting: Lasting = Lasting.NONE) -> None:
-        """Pass on news to the other workers; `lasting`: and to those that start later."""
-        self.send(news, lasting)
+    def pass_on(self, announcement: object, lasting: Lasting = Lasting.NONE) -> None:
+        """Pass on an announcement to the other workers; `lasting`: and to those that start later."""
+        self.send(announcement, lasting)
 
-    def receive(self, news: object) -> None:
-        """Receive news of another worker."""
-        receive = self._receivers.get(type(news))
+    def receive(self, announcement: object) -> None:
+        """Receive an announcement of another worker."""
+        receive = self._receivers.get(type(announcement))
         if receive is not None:
-            receive(news)
+            receive(announcement)

@@ -19,7 +19,7 @@ from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
 from bestbefore.addon.proxy.origin.unsound import UnsoundOrigin, UnsoundOrigins
 from bestbefore.addon.proxy.relay import Lasting, WorkerRelay
 from bestbefore.addon.proxy.tunnels.first_speaker import FirstSpeakers
-from bestbefore.addon.proxy.tunnels.refusals import TUNNEL_NEWS, Refusals
+from bestbefore.addon.proxy.tunnels.refusals import TUNNEL_ANNOUNCEMENTS, Refusals
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class WorkerState:
         """
         relay = WorkerRelay()
         refusals = Refusals(partial(relay.pass_on, lasting=Lasting.ALL))
-        for kind in TUNNEL_NEWS:
+        for kind in TUNNEL_ANNOUNCEMENTS:
             relay.on(kind, refusals.receive)
         unsound = UnsoundOrigins(monotonic, partial(relay.pass_on, lasting=Lasting.ALL))
         relay.on(UnsoundOrigin, unsound.receive)

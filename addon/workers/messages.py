@@ -31,7 +31,7 @@ class Begin:
     config_file: Path | None
     clock: Clock
     log_requests: bool
-    news: Sequence[object] = ()
+    announcements: Sequence[object] = ()
     """What earlier workers have passed on, and this one must know too."""
 
 
@@ -55,10 +55,10 @@ class AskReport:
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class Announcement:
     """Of a worker, and to the others: what `WorkerRelay` passes on."""
 
-    news: object
+    content: object
     lasting: Lasting = Lasting.NONE
 
 
@@ -111,7 +111,8 @@ class Report:
 
 
 type Message = (
-    Begin | Reconfigure | Reopen | AskReport | News | Drain | Stop | Born | Listening | Draining | Failed | Report
+    Begin | Reconfigure | Reopen | AskReport | Announcement | Drain | Stop
+    | Born | Listening | Draining | Failed | Report
 )
 
 

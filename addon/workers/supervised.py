@@ -15,6 +15,7 @@ from bestbefore.addon.admin.summary import DomainCounts
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.workers.merging import lasting, merged
 from bestbefore.addon.workers.messages import (
+    Announcement,
     AskReport,
     Begin,
     Born,
@@ -22,7 +23,6 @@ from bestbefore.addon.workers.messages import (
     Failed,
     Listening,
     Message,
-    News,
     Report,
     Stop,
     WorkerChannel,
@@ -49,7 +49,7 @@ class Supervised:
         fork: Callable[[], socket.socket],
         begin: Callable[[int], Begin],
         count: Callable[[DomainCounts], None],
-        pass_on: Callable[[int, News], None],
+        pass_on: Callable[[int, Announcement], None],
     ) -> None:
         """Start the worker.
 
@@ -168,7 +168,7 @@ class Supervised:
                     self.greeting.set_result(greeting)
             case Draining():
                 self.closed.set()
-            case News():
+            case Announcement():
                 self._pass_on(self._number, message)
             case Failed():
                 self._failure = message

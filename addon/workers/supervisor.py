@@ -31,7 +31,7 @@ from bestbefore.addon.proxy.inherited_sockets import bound_sockets
 from bestbefore.addon.proxy.mitm.master import listening_error
 from bestbefore.addon.proxy.place import WorkerPlace
 from bestbefore.addon.proxy.recording import SUMMARY_EVERY_S
-from bestbefore.addon.proxy.relay import NEWS_KEPT, Lasting
+from bestbefore.addon.proxy.relay import ANNOUNCEMENTS_KEPT, Lasting
 from bestbefore.addon.proxy.service import RELOAD_EVERY_S
 from bestbefore.addon.proxy.start_error import StartError
 from bestbefore.addon.store.backend.interface import StoreUnusableError
@@ -39,7 +39,7 @@ from bestbefore.addon.store.opening import start_server
 from bestbefore.addon.store.server.statedir import StateDir
 from bestbefore.addon.workers.forker import Forker
 from bestbefore.addon.workers.merging import merged, merged_health
-from bestbefore.addon.workers.messages import Begin, Drain, Failed, Message, News, Reconfigure, Reopen, Stop
+from bestbefore.addon.workers.messages import Announcement, Begin, Drain, Failed, Message, Reconfigure, Reopen, Stop
 from bestbefore.addon.workers.source import WorkersSource
 from bestbefore.addon.workers.supervised import Supervised
 from bestbefore.addon.workers.worker import work
@@ -88,7 +88,7 @@ class _Supervisor(Collector):
         self._sockets = sockets
         self._log_requests = log_requests
         self._workers: list[Supervised] = []
-        self._news: deque[object] = deque(maxlen=NEWS_KEPT)
+        self._announcements: deque[object] = deque(maxlen=ANNOUNCEMENTS_KEPT)
         """What workers have passed on that is for those that start later, too."""
         self._latest: dict[type, object] = {}
         """Of it, the kinds of which only the last is."""
@@ -129,7 +129,7 @@ class _Supervisor(Collector):
         if settings.admin is not None:
             source = WorkersSource(
                 self._watch, self._clock, self._workers, self._summary, store_socket, lambda: list(self.collect()),
-                self._health, self._refresh, lambda tombstone: self._pass_on(0, News(tombstone)),
+                self._health, self._refresh, lambda tombstone: self._pass_on(0, Announcement(tombstone)),
             )  # fmt: skip
             admin = await AdminServer.start(
                 settings.admin.host, settings.admin.port, self, self._health,
@@ -172,18 +172,18 @@ class _Supervisor(Collector):
 
     def _begin(self, number: int) -> Begin:
         place = replace(self._place, number=number)
-        news = (*self._news, *self._latest.values())
-        return Begin(place, self._watch.config, self._watch.path, self._clock, self._log_requests, news)
+        announcements = (*self._announcements, *self._latest.values())
+        return Begin(place, self._watch.config, self._watch.path, self._clock, self._log_requests, announcements)
 
-    def _pass_on(self, number: int, news: News) -> None:
+    def _pass_on(self, number: int, announcement: Announcement) -> None:
         """Pass on what a worker has found to the others; 0: to all."""
-        if news.lasting is Lasting.ALL:
-            self._news.append(news.news)
-        elif news.lasting is Lasting.LATEST:
-            self._latest[type(news.news)] = news.news
+        if announcement.lasting is Lasting.ALL:
+            self._announcements.append(announcement.content)
+        elif announcement.lasting is Lasting.LATEST:
+            self._latest[type(announcement.content)] = announcement.content
         for other, worker in enumerate(self._workers, 1):
             if other != number:
-                worker.send(news)
+                worker.send(announcement)
 
     async def _watch_over(self, texts: Writer) -> None:
         """Look for a changed configuration and collect reports each second, until a signal to stop."""

@@ -20,6 +20,7 @@ from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.proxy.start_error import StartError
 from bestbefore.addon.store.backend.interface import StoreInputError, StoreUnusableError
 from bestbefore.addon.workers.messages import (
+    Announcement,
     AskReport,
     Begin,
     Born,
@@ -27,7 +28,6 @@ from bestbefore.addon.workers.messages import (
     Draining,
     Failed,
     Listening,
-    News,
     Reconfigure,
     Reopen,
     Report,
@@ -72,9 +72,9 @@ class _Worker:
             self._config, begin.clock, log_requests=begin.log_requests, companion=of_proxy, place=begin.place
         )
         relay = self._service.state.relay
-        for news in begin.news:
-            relay.receive(news)
-        relay.send = lambda news, lasting: channel.send(News(news, lasting))
+        for announcement in begin.announcements:
+            relay.receive(announcement)
+        relay.send = lambda content, lasting: channel.send(Announcement(content, lasting))
         self._seen: deque[Answered] | None = None
         self._master: Master | None = None
         self._starting = asyncio.current_task()
@@ -113,8 +113,8 @@ class _Worker:
                         self._service.poll_config()
                 case Reopen():
                     self._service.recording.reopen()
-                case News(news):
-                    self._service.state.relay.receive(news)
+                case Announcement(content):
+                    self._service.state.relay.receive(content)
                 case Drain():
                     self._drain()
                 case Stop():

@@ -65,14 +65,14 @@ class LiftedTunnels(NamedTuple):
     address: str | None
 
 
-type TunnelNews = RefusedHandshake | AcceptedCertificate | LiftedTunnels
-TUNNEL_NEWS: tuple[type[TunnelNews], ...] = (RefusedHandshake, AcceptedCertificate, LiftedTunnels)
+type TunnelAnnouncement = RefusedHandshake | AcceptedCertificate | LiftedTunnels
+TUNNEL_ANNOUNCEMENTS: tuple[type[TunnelAnnouncement], ...] = (RefusedHandshake, AcceptedCertificate, LiftedTunnels)
 
 
 class Refusals:
     """Counts refused TLS handshakes for each client and host; bounded, and forgotten after an hour."""
 
-    def __init__(self, pass_on: Callable[[TunnelNews], object] = lambda _: None) -> None:
+    def __init__(self, pass_on: Callable[[TunnelAnnouncement], object] = lambda _: None) -> None:
         """`pass_on` is called with what other workers must know too, which they `receive`."""
         self._pass_on = pass_on
         self._of_address: LRUCache[str, dict[tuple[ClientKey, str], RefusedHost]] = LRUCache(MAX_ADDRESSES)
@@ -134,15 +134,15 @@ class Refusals:
         self._pass_on(LiftedTunnels(pattern, address))
         return self._lift(pattern, address)
 
-    def receive(self, news: TunnelNews) -> None:
+    def receive(self, announcement: TunnelAnnouncement) -> None:
         """Apply what another worker has passed on."""
-        match news:
+        match announcement:
             case RefusedHandshake():
-                self._refused(*news)
+                self._refused(*announcement)
             case AcceptedCertificate():
-                self._accepted(*news)
+                self._accepted(*announcement)
             case LiftedTunnels():
-                self._lift(*news)
+                self._lift(*announcement)
 
     def _lift(self, pattern: HostPattern, address: str | None) -> int:
         return self._remove(

@@ -10,11 +10,11 @@ from bestbefore.addon.proxy.state import WorkerState
 from bestbefore.addon.proxy.tunnels.refusals import ClientKey
 
 
-def test_news_reach_those_that_await_their_kind_and_no_others() -> None:
+def test_announcements_reach_those_that_await_their_kind_and_no_others() -> None:
     relay, received = WorkerRelay(), list[int]()
     relay.on(int, received.append)
-    for news in (1, "two", 3.0, 4):
-        relay.receive(news)
+    for announcement in (1, "two", 3.0, 4):
+        relay.receive(announcement)
     relay.pass_on(5)
     assert received == [1, 4]
 
@@ -24,14 +24,14 @@ def test_what_a_worker_finds_of_clients_and_origins_holds_at_another_that_starts
     one, other = (
         WorkerState.of(Settings(state=tmp_path), 1000, clock.monotonic, lambda _: None) for _ in range(2)
     )
-    one.relay.send = lambda news, lasting: kept.append(pickle.dumps(news)) if lasting is Lasting.ALL else None
+    one.relay.send = lambda content, lasting: kept.append(pickle.dumps(content)) if lasting is Lasting.ALL else None
     client = ClientKey("192.0.2.1", "", "a")
     for _ in range(2):
         one.refusals.refused(client, "bank.example", "why", clock.monotonic())
     one.unsound.add(("http", "origin.example", 80))
     clock.advance(UNSOUND_S / 2)
-    for news in kept:
-        other.relay.receive(pickle.loads(news))
+    for announcement in kept:
+        other.relay.receive(pickle.loads(announcement))
     assert other.refusals.tunnelled(client, "bank.example", clock.monotonic())
     assert ("http", "origin.example", 80) in other.unsound
     clock.advance(UNSOUND_S / 2 + 1)

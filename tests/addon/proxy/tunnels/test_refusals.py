@@ -71,7 +71,7 @@ def test_an_address_takes_no_room_from_others() -> None:
 def test_workers_that_pass_on_what_they_find_decide_alike() -> None:
     one, other, passed = Refusals(), Refusals(), list[object]()
     for first, second in ((one, other), (other, one)):
-        first._pass_on = lambda news, to=second: (passed.append(news), to.receive(news))
+        first._pass_on = lambda announcement, to=second: (passed.append(announcement), to.receive(announcement))
     one.refused(ONE, BANK, "why", 0.0)
     assert other.refused(ONE, BANK, "why", 1.0), "the second refusal of the client, though the first here"
     assert one.tunnelled(ONE, BANK, 2.0)
