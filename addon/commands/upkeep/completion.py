@@ -20,4 +20,6 @@ def command(ctx: click.Context, shell: str) -> None:
     """  # noqa: D301 - click keeps lines after a backspace
     completes = get_completion_class(shell)
     assert completes is not None
-    click.echo(completes(ctx.find_root().command, {}, "bestbefore", VARIABLE).source())
+    script = completes(ctx.find_root().command, {}, "bestbefore", VARIABLE).source()
+    # click's script for fish cuts values and descriptions at a second comma.
+    click.echo(script.replace('string split ","', 'string split --max 1 ","'))
