@@ -122,6 +122,7 @@ class PolicyComparison:
             run.failure = CANCELLED
             raise
         finally:
+            await _ended(before)  # also where this one was cancelled meanwhile
             await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
             run.ended_s = run.ended_s or self._now()
 
