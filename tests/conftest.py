@@ -178,35 +178,64 @@ def cluster(cluster_nodes: list[Valkey]) -> list[Valkey]:
     return cluster_nodes
 
 
-@pytest.fixture
-def replicated_cluster(start_valkey: Callable[..., Valkey]) -> Iterator[list[Valkey]]:
+@pytest.fixture(scope="session")
+def replicated_nodes(start_valkey: Callable[..., Valkey]) -> Iterator[list[Valkey]]:
     """A cluster of three primaries, and a replica of each in the same order, which is promoted after a second."""
     settings = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--repl-diskless-sync-delay", "0"]
     nodes = [start_valkey(*settings) for _ in range(6)]
     clients = [node.client for node in nodes]
-
-    def until(check: Callable[["redis.Redis"], bool], asked: list["redis.Redis"]) -> None:
-        end = time.monotonic() + PATIENCE_S
-        while not all(check(client) for client in asked):
-            assert time.monotonic() < end, "the nodes did not become a cluster"
-            time.sleep(0.05)
-
     for client, slots in zip(clients, [(0, 5460), (5461, 10922), (10923, 16383)], strict=False):
         client.execute_command("CLUSTER", "ADDSLOTSRANGE", *slots)
     for node in nodes[1:]:
         clients[0].execute_command("CLUSTER", "MEET", "127.0.0.1", node.port, int(node.settings[-1]))
-    until(lambda client: b"known_nodes:6" in client.execute_command("CLUSTER", "INFO"), clients)
+    _wait_for_nodes(clients, lambda client: b"known_nodes:6" in client.execute_command("CLUSTER", "INFO"))
     for client, primary in zip(clients[3:], clients, strict=False):
         client.execute_command("CLUSTER", "REPLICATE", primary.execute_command("CLUSTER", "MYID"))
-    until(lambda client: b"cluster_state:ok" in client.execute_command("CLUSTER", "INFO"), clients)
-    until(lambda client: client.info("replication")["master_link_status"] == "up", clients[3:])
     for client in clients:
         client.close()
     yield nodes
     for node in nodes:
-        if node.process is not None:
+        if node.process is not None:  # which may have stopped it
             node.process.send_signal(signal.SIGCONT)
-        node.kill()
+
+
+@pytest.fixture
+def replicated_cluster(replicated_nodes: list[Valkey]) -> list[Valkey]:
+    """The same, emptied, after whatever happened to its nodes: the primaries come first, as they have the slots."""
+    for node in replicated_nodes:
+        if node.process is None:
+            node.start()
+        node.process.send_signal(signal.SIGCONT)
+    clients = [node.client for node in replicated_nodes]
+    for client in clients:
+        client.config_set("maxmemory", "0")
+    _wait_for_nodes(clients, _is_whole)
+    by_port = {node.port: node for node in replicated_nodes}
+    ranges = sorted(clients[0].execute_command("CLUSTER", "SLOTS"))
+    pairs = list(dict.fromkeys((primary[1], replica[1]) for _, _, primary, replica in ranges))
+    ordered = [by_port[pair[place]] for place in (0, 1) for pair in pairs]
+    assert len(ordered) == 6
+    for client in clients:
+        if by_port[client.connection_pool.connection_kwargs["port"]] in ordered[:3]:
+            client.flushall()
+        client.close()
+    return ordered
+
+
+def _is_whole(node: "redis.Redis") -> bool:
+    """Whether a node of a cluster sees all others, and each of three primaries with a replica that follows it."""
+    if b"cluster_state:ok" not in node.execute_command("CLUSTER", "INFO"):
+        return False
+    replication = node.info("replication")
+    follows = replication.get("master_link_status") == "up" or replication.get("connected_slaves") == 1
+    return follows and all(len(one) == 4 for one in node.execute_command("CLUSTER", "SLOTS"))
+
+
+def _wait_for_nodes(clients: "list[redis.Redis]", check: Callable[["redis.Redis"], bool]) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not all(check(client) for client in clients):
+        assert time.monotonic() < end, "the nodes did not become a cluster"
+        time.sleep(0.05)
 
 
 @pytest.fixture
@@ -277,7 +306,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Leave out the files without a slow test from `-m slow`: importing them all takes each process some seconds."""
     if config.option.markexpr != "slow" or not collection_path.match("test_*.py"):
         return None
-    return True if "slow" not in collection_path.read_text() else None
+    above = itertools.takewhile(Path(__file__).parent.__ne__, collection_path.parents)
+    read = [collection_path, *(path for folder in above if (path := folder / "conftest.py").exists())]
+    return True if not any("slow" in path.read_text() for path in read) else None
 
 
 @pytest.hookimpl(wrapper=True)

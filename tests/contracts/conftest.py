@@ -11,14 +11,19 @@ from tests.addon.store.memory_backend import MemoryBackend
 DAY_S = 86_400.0
 
 
-@pytest.fixture(params=["memory", "redis", "cluster", "with files"])
+REPLICATED = pytest.param("replicated cluster", marks=pytest.mark.slow)
+
+
+@pytest.fixture(params=["memory", "redis", "cluster", REPLICATED, "with files"])
 async def backend(request, tmp_path):
     """A connected, empty backend."""
     if request.param == "memory":
         made = MemoryBackend(RealClock(), max_bytes=10_000_000)
     else:
-        in_cluster = request.param == "cluster"
-        server = request.getfixturevalue("cluster")[0] if in_cluster else request.getfixturevalue("valkey")
+        if request.param.endswith("cluster"):
+            server = request.getfixturevalue(request.param.replace(" ", "_"))[0]
+        else:
+            server = request.getfixturevalue("valkey")
         made = _on(server, BodyFiles(tmp_path) if request.param == "with files" else None)
     await made.connect(lambda tombstone: None, lambda error: None)
     yield made

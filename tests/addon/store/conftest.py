@@ -51,10 +51,15 @@ def only_flushed(monkeypatch):
         monkeypatch.setattr(write_behind, delay, 60.0)
 
 
-@pytest.fixture(params=["memory", "redis"])
+@pytest.fixture(params=["memory", "redis", pytest.param("cluster", marks=pytest.mark.slow)])
 def where(request):
-    """A store without and one with a server."""
-    return "memory" if request.param == "memory" else request.getfixturevalue("valkey").url
+    """A store without a server, one with, and one on a cluster with replicas."""
+    if request.param == "memory":
+        return "memory"
+    if request.param == "redis":
+        return request.getfixturevalue("valkey").url
+    nodes = request.getfixturevalue("replicated_cluster")
+    return "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in nodes)
 
 
 @pytest.fixture
