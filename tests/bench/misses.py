@@ -61,7 +61,7 @@ else. Processor time is the proxy's own, with that of its store; times are media
 the ratios within one round, with the smallest and the largest: on a machine with other work, those of processor time
 hold best, and times are those of a busy machine.
 
-*A large body* may not be stored; mitmdump is told to stream it (`stream_large_bodies`), and memory is the peak of
+*A large body* may not be stored; mitmdump is set to stream it (`stream_large_bodies`), and memory is the peak of
 resident memory above that before the request."""
 
 

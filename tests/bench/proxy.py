@@ -34,8 +34,8 @@ through mitmproxy's events, *at the bytes* with one process as it is installed (
 workers* with two. The others have one process or thread that serves, 64 MB of memory for copies and a log of requests
 (nginx keeps copies in files). An answer is sent again as it was for up to a second to the same request from the same
 address; with {URLS} URLs in turn more answers are made. `wrk` takes a core of its own, so that with 2 workers on two
-cores it is processor time that tells. The client of HTTPS is in Python, with requests made before: it takes a part of
-the time, and processor time tells more there, too."""
+cores processor time is what to compare. The client of HTTPS is in Python, with requests made before: it takes a part of
+the time, so that processor time is what to compare there, too."""
 
 
 @dataclass

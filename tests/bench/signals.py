@@ -275,7 +275,7 @@ def main() -> None:
     without = [found["nothing", theta] for theta in THETAS]
     lines = [f"{len(pages)} pages, {found['nothing', 0.1].requests:,} requests, "
              f"{sum(int(np.sum(t > END_S - TESTED_S)) for t in pages.values()):,} changes", "",
-             f"{'what the site tells':18} {'theta':>5} {'contacts':>8} {'polls':>5} {'stale':>6} {'equal':>6} "
+             f"{'what the site sends':18} {'theta':>5} {'contacts':>8} {'polls':>5} {'stale':>6} {'equal':>6} "
              f"{'itself':>6} {'precision':>9} {'recall':>6} {'dropped':>7}"]  # fmt: skip
     for (channel, theta), one in found.items():
         if theta not in SHOWN:
