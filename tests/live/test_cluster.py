@@ -1,4 +1,4 @@
-"""A proxy on a cluster of three primaries and three replicas, whose nodes fail while clients ask for much."""
+"""A proxy on a cluster of three primaries and replicas, whose nodes fail or move slots while clients ask for much."""
 
 import signal
 import time
@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from redis.crc import key_slot
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -22,7 +23,7 @@ def _lose(nodes: list[Any]) -> None:
 
 def _freeze(nodes: list[Any]) -> None:
     nodes[1].process.send_signal(signal.SIGSTOP)
-    time.sleep(6.0)
+    time.sleep(30.0)
     nodes[1].process.send_signal(signal.SIGCONT)
 
 
@@ -33,7 +34,32 @@ def _fill(nodes: list[Any]) -> None:
         client.config_set("maxmemory", "0")
 
 
-@pytest.mark.parametrize("event", [_lose, _freeze, _fill])
+def _move_slots(nodes: list[Any]) -> None:
+    """Move all slots with keys of the first node to the second, key by key, and back, and again."""
+    end, moved = time.monotonic() + 8.0, 0
+    with nodes[0].client as one, nodes[1].client as other:
+        while time.monotonic() < end:
+            for slot in {key_slot(key) for key in one.scan_iter(match="bb1:*", count=500)}:
+                _move_slot(slot, one, other)
+                moved += 1
+            one, other = other, one
+    print(f"{moved} slots moved")
+    assert moved > 200
+
+
+def _move_slot(slot: int, source: Any, target: Any) -> None:
+    source_id, target_id = (client.execute_command("CLUSTER", "MYID") for client in (source, target))
+    target.execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", source_id)
+    source.execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", target_id)
+    port = target.connection_pool.connection_kwargs["port"]
+    while keys := source.execute_command("CLUSTER", "GETKEYSINSLOT", slot, 100):
+        for key in keys:
+            source.execute_command("MIGRATE", "127.0.0.1", port, key, 0, 1000)
+    for client in (target, source):
+        client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", target_id)
+
+
+@pytest.mark.parametrize("event", [_lose, _freeze, _fill, _move_slots])
 def test_no_request_fails_that_the_origin_can_answer(
     start_proxy: Start, start_origin: Start, replicated_cluster: list[Any], event: Callable[[list[Any]], None]
 ) -> None:
@@ -42,12 +68,13 @@ def test_no_request_fails_that_the_origin_can_answer(
     seeds = ",".join(f"127.0.0.1:{node.port}" for node in replicated_cluster[:2])
     proxy = start_proxy("--quiet", "--store", f"redis+cluster://{seeds}")
     end = time.monotonic() + 10.0
+    is_over = False
     slowest_s = 0.0
 
     def ask(client: int) -> list[int]:
         nonlocal slowest_s
         statuses, i = [], client
-        while time.monotonic() < end:
+        while not is_over or time.monotonic() < end:
             is_new = len(statuses) % 3 > 0  # each third request is for an earlier object
             start_s = time.monotonic()
             statuses.append(proxy.get(f"{origin.url}/{(i if is_new else max(i - 40, client)) % PATHS}").status)
@@ -59,7 +86,10 @@ def test_no_request_fails_that_the_origin_can_answer(
     with ThreadPoolExecutor(5) as clients:
         asked = [clients.submit(ask, i) for i in range(4)]
         time.sleep(1.0)
-        clients.submit(event, replicated_cluster).result()
+        try:
+            clients.submit(event, replicated_cluster).result()
+        finally:
+            is_over, end = True, max(end, time.monotonic() + 3.0)
         statuses = [status for one in asked for status in one.result()]
     assert set(statuses) == {200}
     assert len(statuses) > 100
@@ -74,4 +104,7 @@ def test_no_request_fails_that_the_origin_can_answer(
     print(f"{event.__name__}: {len(statuses)} requests, slowest {slowest_s:.1f} s, {lost} of {KEPT} copies lost")
     print(output)
     assert "Traceback" not in output
+    if event is _move_slots:
+        assert "down" not in output
+        assert lost == 0
     assert lost < KEPT / 2
