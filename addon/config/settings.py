@@ -71,7 +71,7 @@ class Settings:
     """The file of users and passwords with which other machines see the dashboard; None: they do not."""
     store_max: int | None = None
     """Memory of the embedded store, bytes; None: the lesser of 1 GiB and a quarter of the machine's."""
-    hot_max: int = 64 * MIB
+    hot_max: int = 16 * MIB
     """The capacity of the memory cache, bytes."""
     in_flight_max: int = 64 * MIB
     """The budget of content in flight in memory, bytes."""

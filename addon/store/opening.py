@@ -14,7 +14,7 @@ from bestbefore.addon.store.server.statedir import StateDir
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.units import DAY_S
 
-HOT_MAX = 64 * 1024 * 1024
+HOT_MAX = 16 * 1024 * 1024
 COMMAND_START_S = 60.0
 """How long a command, unlike the proxy, waits for a server that it starts."""
 

@@ -21,8 +21,10 @@ from bestbefore.addon.store.cache.write_behind import any_of
 
 WAITING_OBSERVATIONS = 50_000
 """How many observations may be pending; beyond it new ones are dropped."""
-REMEMBERED_UPDATES = 200_000
-"""The capacity of the cache of records, in updates and items of feeds; each record counts 8 more."""
+REMEMBERED_BYTES = 4 << 20
+"""The capacity of the cache of records, by the sizes below."""
+RECORD_BYTES, UPDATE_BYTES, ITEM_BYTES = 1600, 80, 250
+"""The approximate sizes in memory of a record without updates, of an update, and of an item of a feed."""
 WAITING_LISTED_BYTES = 64 << 20
 """How much memory the items of feeds in pending observations may take."""
 BATCH = 200
@@ -65,7 +67,7 @@ class Histories:
     _waiting: dict[str, _CachedRecord] = field(init=False, default_factory=dict)
     _reading: dict[str, asyncio.Task[_CachedRecord | None]] = field(init=False, default_factory=dict)
     _remembered: LRUCache[str, _CachedRecord] = field(
-        init=False, default_factory=lambda: LRUCache(REMEMBERED_UPDATES, getsizeof=_weight)
+        init=False, default_factory=lambda: LRUCache(REMEMBERED_BYTES, getsizeof=_size_bytes)
     )
     _found: TTLCache[str, _CachedRecord] = field(init=False, default_factory=lambda: TTLCache(FOUND_MAX, FOUND_S))
     """Records that were read before a contact, from which nothing has been learnt yet."""
@@ -272,8 +274,9 @@ def _listed_bytes(unwritten: Iterable[_Unwritten]) -> int:
     return sum(len(entry.observation.listing.packed) for entry in unwritten if entry.observation.listing is not None)
 
 
-def _weight(known: _CachedRecord) -> int:
+def _size_bytes(known: _CachedRecord) -> int:
     if known.record is None:
-        return 8
+        return RECORD_BYTES
     feed = known.record.feed
-    return 8 + len(known.record.updates) + (0 if feed is None else len(feed.items) + len(feed.gone))
+    items = 0 if feed is None else len(feed.items) + len(feed.gone)
+    return RECORD_BYTES + UPDATE_BYTES * len(known.record.updates) + ITEM_BYTES * items
