@@ -150,7 +150,10 @@ class Connection:
             if address.kind == "cluster":
                 return await self._find_cluster(places, options)
             if address.kind == "sentinel":
-                host, port = await find_primary(places, address.service, options)
+                try:
+                    host, port = await find_primary(places, address.service, address.sentinel_user, options)
+                except StoreInputError as e:
+                    raise StoreInputError(f"store {self.shown}: {e}") from None
                 options |= {"host": host, "port": port}
         server = Node(options, self._patience_s)
         try:

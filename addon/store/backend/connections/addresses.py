@@ -1,5 +1,7 @@
 """The addresses of stores: a server, the nodes of a cluster, or the sentinels that know the primary of a service."""
 
+import re
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -17,6 +19,9 @@ SCHEMES = {"redis+", "rediss+", "unix+", "redis+cluster", "rediss+cluster", "red
 SENTINEL_PORT = 26_379
 REPLICAS_AT_MOST = 16
 """The largest `wait`."""
+SENTINEL_USER = {"sentinel_username": "username", "sentinel_password": "password"}
+"""What of the query of a URL is for the sentinels, and redis-py's names for it."""
+_PASSWORD = re.compile(r"([?&;](?:sentinel_)?password=)[^&;]*")
 
 type Kind = Literal["server", "cluster", "sentinel"]
 
@@ -32,7 +37,9 @@ class StoreAddress(NamedTuple):
     wait: int
     """How many replicas must have what is learnt before it counts as written (`wait` in the URL)."""
     shown: str
-    """For messages, without password."""
+    """For messages, without passwords."""
+    sentinel_user: Mapping[str, str]
+    """`username` and `password` for the sentinels, of which either may be missing."""
 
 
 def parse_address(url: str) -> StoreAddress:
@@ -52,10 +59,14 @@ def parse_address(url: str) -> StoreAddress:
             f"store {shown!r}: wait={waits[-1]}: expected a number of replicas, 0 to {REPLICAS_AT_MOST}"
         )
     wait = int(waits[-1]) if waits else 0
-    query = urlencode([(name, value) for name, value in options if name != "wait"]) if waits else parts.query
+    asked_by = {SENTINEL_USER[name]: value for name, value in options if name in SENTINEL_USER}
+    if asked_by and kind != "sentinel":
+        raise StoreInputError(f"store {shown!r}: it has no sentinels that would ask for a user or password; {EXPECTED}")
+    own = [(name, value) for name, value in options if name != "wait" and name not in SENTINEL_USER]
+    query = urlencode(own) if len(own) < len(options) else parts.query
     if not kind:
         plain = urlunsplit(parts._replace(query=query)) if waits else url
-        return StoreAddress("server", (_checked(plain, shown),), "", wait, shown)
+        return StoreAddress("server", (_checked(plain, shown),), "", wait, shown, {})
     user, at, hosts = parts.netloc.rpartition("@")
     service, path = "", parts.path
     if kind == "sentinel":
@@ -69,7 +80,7 @@ def parse_address(url: str) -> StoreAddress:
     urls = tuple(
         _checked(urlunsplit((scheme, f"{user}{at}{host}", path, query, "")), shown) for host in hosts.split(",")
     )
-    return StoreAddress("cluster" if kind == "cluster" else "sentinel", urls, service, wait, shown)
+    return StoreAddress("cluster" if kind == "cluster" else "sentinel", urls, service, wait, shown, asked_by)
 
 
 def checked_url(url: str) -> str:
@@ -100,7 +111,8 @@ def _with_port(host: str, port: int) -> str:
 
 
 def without_password(url: str) -> str:
-    """Return a URL without its password, for messages."""
+    """Return a URL without its passwords, for messages."""
+    url = _PASSWORD.sub(r"\1***", url)
     before, at, after = url.rpartition("@")
     scheme, slashes, user = before.partition("://")
     return f"{scheme}{slashes}{user.partition(':')[0]}:***{at}{after}" if at and ":" in user else url

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bestbefore.addon.store.backend.connections.addresses import parse_address
+from bestbefore.addon.store.backend.connections.addresses import parse_address, without_password
 from bestbefore.addon.store.backend.interface import StoreInputError
 
 
@@ -22,6 +22,15 @@ def test_sentinels_have_a_port_of_their_own_and_name_a_service():
     assert found.urls == ("redis://a:26379/2", "redis://b:1/2", "redis://[::1]:26379/2")
 
 
+def test_sentinels_have_a_user_of_their_own():
+    url = "redis+sentinel://me:one@a/main?sentinel_username=%40you&sentinel_password=t%26wo&protocol=3"
+    found = parse_address(url)
+    assert found.sentinel_user == {"username": "@you", "password": "t&wo"}
+    assert found.urls == ("redis://me:one@a:26379?protocol=3",)
+    assert found.shown == "redis+sentinel://me:***@a/main?sentinel_username=%40you&sentinel_password=***&protocol=3"
+    assert without_password("redis://a?password=secret&db=1") == "redis://a?password=***&db=1"
+
+
 @pytest.mark.parametrize(
     ("url", "says"),
     [
@@ -33,6 +42,7 @@ def test_sentinels_have_a_port_of_their_own_and_name_a_service():
         ("redis+cluster://a?wait=-1", "number of replicas"),
         ("redis://a?wait=17", "number of replicas"),
         ("redis+sentinel://a,b", "names no service"),
+        ("redis://a?sentinel_password=x", "no sentinels"),
         ("unix+cluster:///a", "expected"),
         ("redis+ring://a", "expected"),
     ],
