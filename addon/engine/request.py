@@ -172,13 +172,13 @@ def on_request(
     asked = of_request(request.fields, honour=rule.honour_client_cc)
     bypass = bypass_reason(request) or (HOST_MISMATCH if names_another_host(request) else None)
     if bypass is not None:
-        return _no_contact(asked, site) or _bypassing(request, bypass, site)
+        return _no_contact(request, asked, site) or _bypassing(request, bypass, site)
     copy = choose(copies, request.fields, site.salt)
     if copy is None and not complete:
         return Load()
     if copy is None:
         fwd = Fwd.VARY_MISS if copies else Fwd.URI_MISS
-        return _no_contact(asked, site) or _ask(request, rule, site, fwd, "")
+        return _no_contact(request, asked, site) or _ask(request, rule, site, fwd, "")
     reuse = decide(request, asked, copy, now_s, rule, site.current_until_s(copy))
     because = ""
     if reuse.action is Action.FRESH and not site.offline and not asked.only_if_cached:
@@ -190,7 +190,7 @@ def on_request(
         return Serve(copy, reuse, shorten_would_validate=_shorten_would_validate(copy, rule, now_s))
     if not complete:
         return Load()
-    if site.offline:
+    if site.is_offline_for(request.target.host):
         return Serve(copy, reuse._replace(action=Action.STALE, reason=OFFLINE))
     if asked.only_if_cached:
         return Refuse(504, ONLY_IF_CACHED)
@@ -221,8 +221,8 @@ def ask_again(
     return None if ask is None or site.offline else replace(ask, in_background=True)
 
 
-def _no_contact(asked: CacheControl, site: Site) -> Refuse | None:
-    if site.offline:
+def _no_contact(request: Request, asked: CacheControl, site: Site) -> Refuse | None:
+    if site.is_offline_for(request.target.host):
         return Refuse(504, OFFLINE)
     return Refuse(504, ONLY_IF_CACHED) if asked.only_if_cached else None
 
@@ -286,7 +286,7 @@ def on_passed_through(request: Request, site: Site) -> Ask | Refuse:
     """Decide on a request for a host under passthrough."""
     if has_passed(request.fields, site.name):
         return Refuse(508, LOOP)
-    return _no_contact(of_request(request.fields), site) or _bypassing(request, PASSTHROUGH, site)
+    return _no_contact(request, of_request(request.fields), site) or _bypassing(request, PASSTHROUGH, site)
 
 
 def _bypassing(request: Request, why: str, site: Site) -> Ask:

@@ -33,6 +33,8 @@ class Site:
     """The largest content that is stored in memory or in a remote store, bytes."""
     offline: bool = False
     """Whether all copies are served and no origin is contacted."""
+    own_host: str = ""
+    """The host that the proxy itself answers, also offline."""
     via_request: bool = True
     """Whether requests to the origin have Via."""
     reverse: bool = False
@@ -45,6 +47,10 @@ class Site:
     """What a channel reports on updates; None: there is none."""
     siblings: KnownSites | None = None
     """None: changes of siblings are not used."""
+
+    def is_offline_for(self, host: str) -> bool:
+        """Whether no contact is made for a request to this host."""
+        return self.offline and host != self.own_host
 
     def current_until_s(self, copy: Copy) -> float | None:
         """Return until when a channel vouches that the copy is current; None if none does."""

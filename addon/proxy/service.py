@@ -140,6 +140,7 @@ class Service:
             max_cached_body=settings.max_cached_body,
             max_cached_file=_max_cached_file(settings),
             offline=settings.offline,
+            own_host=pages.HOST,
             via_request=settings.via_request,
             reverse=settings.mode is not None,
             targeted=targeted(settings),

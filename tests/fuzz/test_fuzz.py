@@ -1,6 +1,6 @@
 """Mutated requests and answers through a real proxy: no request at the origin that was not meant, and no crossing.
 
-2,200 requests in all, of which 400 are among the fast tests; `run.py` sends as many as are wanted.
+1,300 requests in all, of which 400 are among the fast tests; `run.py` sends as many as are wanted.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ SEED = 20_261_122
 FAST = {"plain": 240, "h2": 160}
 FAST_ROUND = 20
 """Cases: of few, too, some meet a hostile origin."""
-LONG = {"plain": 600, "tunnel": 250, "h2": 450, "parent": 250, "reverse": 250}
-LONG_ROUND, FIRST_OF_LONG = 200, 401
+LONG = {"plain": 300, "tunnel": 125, "h2": 225, "parent": 125, "reverse": 125}
+LONG_ROUND, FIRST_OF_LONG = 100, 401
 """Other cases than the fast ones."""
 CLIENTS = 48
 """Of each way."""

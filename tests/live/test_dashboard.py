@@ -206,6 +206,7 @@ def test_the_proxy_goes_offline_and_online_again(show: Show, proxy: Any, origin:
     assert "The proxy is offline" in overview
     refused = proxy.get(origin.url + "/never")
     assert (refused.status, "detail=offline" in refused.fields["cache-status"]) == (504, True)
+    assert proxy.get("http://bestbefore.test/ca.pem").status == 200, "its own pages need no origin"
     assert proxy.get(origin.url + "/page").is_hit
     assert ">true</td><td class=\"time\">dashboard<" in show("/configuration").text
     assert act("online").status == 303
@@ -308,7 +309,7 @@ def test_programs_read_the_figures_and_the_requests_as_they_come(
     assert cli.run(["top", *admin, "--once", "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert figures["requests"] >= figures["hits"] > 0
-    assert [one["domain"] for one in figures["domains"]] == ["127.0.0.1"]
+    assert "127.0.0.1" in [one["domain"] for one in figures["domains"]]
     assert origin.url + "/page" in [one["url"] for one in figures["top_objects"]]
     assert figures["clients"][0]["client"] == "127.0.0.1"
     assert cli.run(["top", *admin, "--once", "--sort", "hits"]) == 0
