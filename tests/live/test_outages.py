@@ -128,7 +128,9 @@ def test_a_redis_that_falls_silent_or_dies_and_comes_back_has_lost_nothing(
 
     assert proxy.stop() == 0
     assert TRACEBACK not in proxy.output()
-    assert proxy.output().count(AWAY) == proxy.output().count(BACK) == 2, proxy.output()
+    # On a busy machine the store may be late once more, also before the greeting.
+    said = proxy.greeting + proxy.output()
+    assert said.count(AWAY) == said.count(BACK) >= 2, said
     assert_nothing_is_lost(origin, redis.url, proxy.state)
 
 
