@@ -24,6 +24,11 @@ class DaskCluster:
     address: str
     """The address of the scheduler, for messages."""
 
+    @property
+    def threads(self) -> int:
+        """The number of threads of all workers."""
+        return sum(self.client.nthreads().values())
+
     @contextmanager
     def map[A, R](self, function: Callable[[A], R], arguments: Sequence[A]) -> Iterator[Iterator[tuple[int, R]]]:
         """Yield an iterator over (index of the argument, value of the function), in the order of completion.

@@ -1,6 +1,7 @@
 """The replay of a trace in parts: each part is read and replayed by one worker, and counts are summed."""
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -27,6 +28,9 @@ MakeRuns = Callable[[Updates, Requests], Sequence[Run]]
 """Makes the replays of a part, one for each kind of history."""
 PartWork = tuple[int, Sequence[Sequence[Policy]]]
 """The number of a part, and for each replay the policies."""
+
+PIECES_OF_A_THREAD = 4
+"""A part with more than this fraction of a thread's share of the work is read by several, each for some policies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,18 @@ def ignore(_: str) -> None:
     """Ignore a warning: what there is to say of the trace was said when it was divided."""
 
 
+def obstacle(trace: PartedTrace, grouping: Grouping, policy: Policy) -> str | None:
+    """Return the reason why parts cannot be replayed separately under the policy; None if they can."""
+    if not shares_groups(policy) or trace.by == grouping.value:
+        return None
+    if grouping is Grouping.ALL:
+        return f"{policy.name} reads the whole trace as one group, which parts do not hold: give another --group"
+    return (
+        f"{policy.name} reads groups by {grouping.value}, and this trace is divided by {trace.by}: "
+        f"divide it by {grouping.value} (bestbefore convert --parts N --by {grouping.value})"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class PartedRun:
     """A replay of a trace in parts, with what `RequestRun` says of one."""
@@ -87,14 +103,7 @@ class PartedRun:
 
     def obstacle(self, policy: Policy) -> str | None:
         """Return the reason why parts cannot be replayed separately under the policy; None if they can."""
-        if not shares_groups(policy) or self.trace.by == self.grouping.value:
-            return None
-        if self.grouping is Grouping.ALL:
-            return f"{policy.name} reads the whole trace as one group, which parts do not hold: give another --group"
-        return (
-            f"{policy.name} reads groups by {self.grouping.value}, and this trace is divided by {self.trace.by}: "
-            f"divide it by {self.grouping.value} (bestbefore convert --parts N --by {self.grouping.value})"
-        )
+        return obstacle(self.trace, self.grouping, policy)
 
     def conditions(self, policy: Policy) -> Mapping[str, str | None]:  # noqa: ARG002
         """Return the conditions of a replay, by their names in reports."""
@@ -153,6 +162,20 @@ class PartedSweep:
             self._asked.append(asked)
             self.work.append((part, [[self._policies[place] for place in places] for places in asked]))
 
+    def divide(self, threads: int) -> None:
+        """Divide the work on large parts by policies, as so many threads do it; see `pieces`."""
+        sizes = [self._size(*unit) for unit in zip(self.work, self._asked, strict=True)]
+        divided: list[tuple[int, int, list[list[int]]]] = []
+        for (part, _), asked, size in zip(self.work, self._asked, sizes, strict=True):
+            n = pieces(size, sum(sizes), threads, max(map(len, asked)))
+            divided += [(size // n, part, [places[k::n] for places in asked]) for k in range(n)]
+        divided.sort(key=lambda unit: -unit[0])
+        self._asked = [asked for _, _, asked in divided]
+        self.work = [(part, [[self._policies[place] for place in own] for own in asked]) for _, part, asked in divided]
+
+    def _size(self, work: PartWork, asked: Sequence[Sequence[int]]) -> int:
+        return self._runs[0].trace.parts[work[0]].request_rows * sum(map(len, asked))
+
     @property
     def points(self) -> int:
         """The number of parts times policies that are left to do."""
@@ -177,6 +200,11 @@ class PartedSweep:
     def _known(self, run: int, part: int) -> FinishedPoints | None:
         file = self._finished[run]
         return None if file is None else file.of(self._runs[run].part_identity(part))
+
+
+def pieces(size: int, whole: int, threads: int, most: int) -> int:
+    """The number of pieces, 1 to `most`, of a part of the whole work, so that no thread is left with it at the end."""
+    return 1 if threads == 1 else max(1, min(most, math.ceil(PIECES_OF_A_THREAD * threads * size / max(whole, 1))))
 
 
 def total(parts: Sequence[Rows]) -> Rows:

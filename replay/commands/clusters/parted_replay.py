@@ -89,10 +89,12 @@ def parted_results(
 def _mapped(
     replayed: PartReplay, sweep: PartedSweep, on: str | None, jobs: int
 ) -> Iterator[Iterator[tuple[int, list[list[Rows]]]]]:
-    jobs = min(jobs, len(sweep.work))
+    jobs = min(jobs, sweep.points)
     if on is None and jobs <= 1:
         with parallel_map(replayed, sweep.work, 1) as values:
             yield values
     else:
-        with opened_cluster(on, jobs) as cluster, cluster.map(replayed, sweep.work) as values:
-            yield values
+        with opened_cluster(on, jobs) as cluster:
+            sweep.divide(cluster.threads)
+            with cluster.map(replayed, sweep.work) as values:
+                yield values

@@ -11,6 +11,8 @@ from bestbefore.replay.commands.scenario_options import ScenarioOptions
 from bestbefore.replay.parted.replaying import PartedRun, PartedSweep, PartReplay, ignore, total
 from bestbefore.replay.parted.splitting import split
 from bestbefore.replay.simulate.complete import Grouping
+from bestbefore.replay.simulate.engines import Through
+from bestbefore.replay.simulate.observed import Warm
 from bestbefore.replay.simulate.scenario import Cache
 from bestbefore.replay.sweeps.finished_points import FinishedPoints, Rows
 from bestbefore.replay.sweeps.grid import points_of
@@ -114,6 +116,26 @@ def test_what_is_finished_is_not_replayed_again(trace: tuple[Updates, Requests],
     assert last.results() == second.results()
     assert sweep("ttl", "always").points == 3
     assert sweep("ttl", cache=Cache.CLIENT).points == 3
+
+
+def test_a_large_part_is_divided_by_policies(trace: tuple[Updates, Requests], tmp_path: Path) -> None:
+    parted = split(*trace, tmp_path / "t", "object", 3)
+    run = PartedRun(parted, Cache.SHARED, Grouping.ALL, None, True, Through.FAST, None, None)
+    policies = [point.policy for point in points_of("ttl:alpha=0.1..0.5/5")]
+    sweep = PartedSweep([run, replace(run, warm=Warm.NONE)], policies, [None, None])
+    sweep.divide(1)
+    assert [len(asked) for _, wanted in sweep.work for asked in wanted] == [5] * 6
+    sweep.divide(2)
+    sizes = [parted.parts[part].request_rows * len(wanted[0]) for part, wanted in sweep.work]
+    assert len(sizes) > 6
+    assert max(sizes) <= parted.requests * 5 / 4
+    found: list[tuple[int, list[list[Rows]]]] = [
+        (i, [[[{"part": f"{part}", policy.name: 1}] for policy in own] for own in wanted])
+        for i, (part, wanted) in enumerate(sweep.work)
+    ]
+    assert len(list(sweep.take(iter(found)))) == sweep.points == 30
+    everywhere = [{"part": f"{part}", "ttl": 1} for part in range(3)]
+    assert sweep.results() == [[everywhere] * 5] * 2
 
 
 def test_breakdowns_are_summed_by_name_and_ordered() -> None:
