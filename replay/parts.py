@@ -33,8 +33,16 @@ class Parts:
         replayed = scenario.requests
         if not len(replayed):
             raise ValueError("no request to replay")
-        start_s, end_s = float(replayed.times_s[0]), float(replayed.times_s[-1])
-        split_s = start_s + FIRST_PART * (end_s - start_s)
+        return cls.within(scenario, requests, float(replayed.times_s[0]), float(replayed.times_s[-1]))
+
+    @classmethod
+    def within(cls, scenario: Scenario, requests: Requests, start_s: float, end_s: float) -> Self:
+        """Split a scenario of some objects of a trace, whose first and last requests to replay come at these times.
+
+        Raises ValueError if one of the parts has no time.
+        """
+        replayed = scenario.requests
+        split_s = cls.split_of(start_s, end_s)
         if not start_s < split_s <= end_s:
             raise ValueError("all requests came at the same time: expected a trace in which time passes")
         warmup = scenario.warmup
@@ -44,3 +52,8 @@ class Parts:
         first = replace(scenario, requests=replayed.before(split_s))
         then = replace(scenario, requests=replayed.since(split_s), warmup=warmup)
         return cls(first, then, start_s, split_s, end_s)
+
+    @staticmethod
+    def split_of(start_s: float, end_s: float) -> float:
+        """Return the beginning of the second part."""
+        return start_s + FIRST_PART * (end_s - start_s)

@@ -1,8 +1,9 @@
 """The recommendation of policies: for each domain of a trace the fewest validations at a given stale rate."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Protocol
 
 from bestbefore.addon.rules import HostPattern
 from bestbefore.policies.validation.baselines.oracle import Oracle
@@ -35,6 +36,44 @@ type PartCounts = Mapping[str, Counts]
 """The counts of each domain with its own rule, and under `OTHERS` those of all other objects together."""
 
 OTHERS = ""
+
+
+class Replays(Protocol):
+    """The replays of the first or the second part of a trace."""
+
+    def sizes(self, patterns: Mapping[str, str]) -> Mapping[str, Counts]:
+        """Return the counts of the oracle by domain, ordered by name; `patterns` name those of some objects."""
+
+    def obstacle(self, policy: Policy) -> str | None:
+        """Return the reason why the preferred engine cannot replay under the policy; None if it can."""
+
+    def count(self, apart: Set[str], patterns: Mapping[str, str], policies: Sequence[Policy]) -> list[PartCounts]:
+        """Return the counts of each domain of `apart`, and of the others together, under each policy."""
+
+
+@dataclass(frozen=True, slots=True)
+class WholeReplays:
+    """The replays of one part of the time of a trace that is in memory."""
+
+    engines: Engines
+    evaluate: Evaluate
+
+    def sizes(self, patterns: Mapping[str, str]) -> Mapping[str, Counts]:
+        """Count under the oracle; see `Replays.sizes`."""
+        names = _named(self.engines, patterns)
+        return Breakdown(DOMAIN, names).count(self.engines.replay_objects(Oracle()))
+
+    def obstacle(self, policy: Policy) -> str | None:
+        """Ask the engines; see `Replays.obstacle`."""
+        return self.engines.obstacle(policy)
+
+    def count(self, apart: Set[str], patterns: Mapping[str, str], policies: Sequence[Policy]) -> list[PartCounts]:
+        """Count under the policies; see `Replays.count`."""
+        names = _named(self.engines, patterns).items()
+        parts = Breakdown(DOMAIN, {name: domain if domain in apart else OTHERS for name, domain in names})
+        self.engines.prepare(policies)
+        return self.evaluate(partial(_count_parts, self.engines, parts), policies)
+
 
 type _OfParts = Mapping[str, Point]
 """The policy of each part."""
@@ -131,10 +170,10 @@ def replayed(point: Point, bounds: Mapping[str, Value] = LIVE_DEFAULTS, *, sibli
     return make_policy(point.policy.name, {**bounds, **({} if siblings else {"siblings": 1.0}), **point.written})
 
 
-def replays_siblings(engines: Engines, present: Present) -> bool:
+def replays_siblings(replays: Replays, present: Present) -> bool:
     """Whether the preferred engine replays the default policy with siblings. Else all are compared without."""
     policy = replayed(present.default, present.bounds)
-    return policy.siblings == 1.0 or engines.obstacle(policy) is None
+    return policy.siblings == 1.0 or replays.obstacle(policy) is None
 
 
 def stale_rate(counts: Counts) -> float:
@@ -143,11 +182,10 @@ def stale_rate(counts: Counts) -> float:
 
 
 def recommend(
-    first: Engines,
-    then: Engines,
+    first: Replays,
+    then: Replays,
     candidates: Sequence[Point],
     largest_stale_rate: float,
-    evaluate: Evaluate,
     present: Present,
 ) -> Recommendation:
     """Choose for each domain, and for all together, the candidate that `nearest` selects on the first part of a trace.
@@ -158,27 +196,23 @@ def recommend(
     copy and `LEAST_CHANGES` of these found a change. The objects of a rule of `present` are one domain, named by its
     pattern; without enough data it keeps its policy, if it has one of its own.
     """
-    by_domain = Breakdown.by_domain([*first.scenario.objects, *then.scenario.objects])
-    names = Breakdown(DOMAIN, {**by_domain.parts, **present.patterns})
-    sizes = _most_requested_first(names.count(first.replay_objects(Oracle())))
+    sizes = _most_requested_first(first.sizes(present.patterns))
     # The oracle validates once for each change that a request finds.
     enough = {domain for domain, counted in sizes.items() if _is_enough(counted.cached, counted.validations)}
     patterns = set(present.patterns.values())
     own = {domain for domain in enough if domain in patterns or is_host(domain)}
     kept = (present.rules.keys() & patterns) - own - present.only_bounded
     apart = own | kept | (present.only_bounded & patterns)
-    parts = Breakdown(DOMAIN, {name: domain if domain in apart else OTHERS for name, domain in names.parts.items()})
-    every = sorted({OTHERS, *parts.parts.values()})
+    every = sorted({OTHERS, *apart})
     siblings = replays_siblings(first, present) and replays_siblings(then, present)
 
-    def counts_of(engines: Engines, of_parts: Iterable[_OfParts], *others: Policy) -> _Counted:
+    def counts_of(replays: Replays, of_parts: Iterable[_OfParts], *others: Policy) -> _Counted:
         policies = {
             point.spec: replayed(point, present.bounds, siblings=siblings)
             for points in of_parts for point in points.values()
         } | {policy.name: policy for policy in others}
-        tried = list(policies.values())
-        engines.prepare(tried)
-        return _Counted(dict(zip(policies, evaluate(partial(_count_parts, engines, parts), tried), strict=True)))
+        counted = replays.count(apart, present.patterns, list(policies.values()))
+        return _Counted(dict(zip(policies, counted, strict=True)))
 
     used = {part: present.of(part) for part in every}
     within = [{part: present.within(part, point) for part in every} for point in candidates]
@@ -249,6 +283,11 @@ def _most_requested_first(domains: Mapping[str, Counts]) -> dict[str, Counts]:
 def _is_enough(cached: int, changes: int) -> bool:
     """Whether these requests with a copy, and the changes that they found, are enough for a choice."""
     return cached >= LEAST_CACHED and changes >= LEAST_CHANGES
+
+
+def _named(engines: Engines, patterns: Mapping[str, str]) -> dict[str, str]:
+    """Return the domain of each object of a scenario."""
+    return {**Breakdown.by_domain(engines.scenario.objects).parts, **patterns}
 
 
 def _count_parts(engines: Engines, parts: Breakdown, policy: Policy) -> PartCounts:

@@ -20,6 +20,8 @@ from bestbefore.policies.validation.baselines.oracle import Oracle
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import params
 from bestbefore.replay.candidates import CANDIDATES, bounded_candidates, controlled_candidates
+from bestbefore.replay.commands.clusters.on_option import on_option
+from bestbefore.replay.commands.clusters.parted_recommend import replays_in_parts
 from bestbefore.replay.commands.messages import say, warn
 from bestbefore.replay.commands.number_option import number
 from bestbefore.replay.commands.own.changes import NoChangeError, changed, diff
@@ -29,9 +31,9 @@ from bestbefore.replay.commands.scenario_options import ScenarioOptions, jobs_op
 from bestbefore.replay.commands.trace_options import TraceOptions, read_given, trace_options
 from bestbefore.replay.parts import Parts
 from bestbefore.replay.present import Present
-from bestbefore.replay.recommend import PartCounts, Recommendation, recommend, replayed
+from bestbefore.replay.recommend import PartCounts, Recommendation, WholeReplays, recommend, replayed
 from bestbefore.replay.report.configuration import WRITTEN, summary, toml, unfounded
-from bestbefore.replay.report.facts import facts
+from bestbefore.replay.report.facts import condition_facts
 from bestbefore.replay.report.formatting import percent
 from bestbefore.replay.report.forms import json_rows, table
 from bestbefore.replay.simulate.complete import Grouping
@@ -71,6 +73,10 @@ def parse_share(text: str) -> float:
               f"(default: {DEFAULT_POLICY}; with the proxy's own traffic, what its configuration says).")
 @store_options
 @jobs_option
+@on_option
+@click.option("--trace", "parts_path", type=click.Path(path_type=Path), metavar="DIR",
+              help="Instead of --updates and --requests: folder of a trace in parts, divided by its groups (bestbefore "
+              "convert --parts N --by domain).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON objects, one per line: the choice for each "
               "domain, the policy in use now, and each candidate.")
 @click.option("--out", "out_path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
@@ -85,6 +91,8 @@ def command(
     present: str | None,
     config_file: Path | None,
     jobs: int,
+    on: str | None,
+    parts_path: Path | None,
     as_json: bool,
     out_path: Path | None,
     **options: str | None,
@@ -108,35 +116,27 @@ def command(
     if largest_stale_rate >= IMPLAUSIBLE:
         warn(f"{percent(largest_stale_rate)} stale hits are asked for; 1 % is written 1% or 0.01")
     _check_out(out_path, config_file)
-    own = _own(trace, present, config_file, options)
+    warm = Warm.CONTACTS if history == "observed" else None
+    own = None if _is_parted(parts_path, on, trace, config_file, options) else _own(
+        trace, present, config_file, options
+    )
     if own is None:
-        updates, requests = read_given(trace)
-        if requests is None:
-            raise InputError("the trace has no requests: expected --requests FILE, or a log of requests")
         in_use = Present(_candidates([present or DEFAULT_POLICY], "--present")[0])
     else:
-        updates, requests = own.updates, own.requests
-        in_use = Present.configured(own.config.rules, own.toml, {*updates.objects, *requests.objects})
+        in_use = Present.configured(own.config.rules, own.toml, {*own.updates.objects, *own.requests.objects})
         # What is in use comes first, so that only what is better takes its place.
         candidates = [*{point.spec: point for point in (in_use.default, *in_use.rules.values(), *candidates)}.values()]
-        if scenario.test_start_s is None:
-            scenario = replace(scenario, test_start_s=float(requests.times_s[0]))
-    try:
-        whole = scenario.made(updates, requests, Warm.CONTACTS if history == "observed" else None)
-        parts = Parts.of(whole, requests)
-    except ValueError as error:
-        raise InputError(str(error)) from None
-
-    def evaluate(count: Callable[[Policy], PartCounts], policies: Sequence[Policy]) -> list[PartCounts]:
-        return in_order(parallel_map(count, policies, jobs), len(policies), "policies")
-
-    first, then = Engines(parts.first, bar=bar), Engines(parts.then, bar=bar)
-    _compile(first, [Oracle(), *(replayed(point, in_use.bounds) for point in candidates)])
-    found = recommend(first, then, candidates, largest_stale_rate, evaluate, in_use)
+    if parts_path is not None:
+        tried = [replayed(point, in_use.bounds) for point in (in_use.default, *candidates)]
+        with replays_in_parts(parts_path, scenario, warm, tried, on, jobs) as (first, then, times):
+            found = recommend(first, then, candidates, largest_stale_rate, in_use)
+    else:
+        found, times = _recommended(trace, own, scenario, warm, candidates, largest_stale_rate, in_use, jobs)
     remarks = list(_remarks(found))
-    files = (trace.updates_path, trace.requests_path, trace.log_path)
+    files = (trace.updates_path, trace.requests_path, trace.log_path, parts_path)
     if own is None:
-        text, difference = toml(found, _facts(parts, [path for path in files if path is not None])), None
+        known = condition_facts(scenario.cache, scenario.grouping, is_complete=warm is None, tells_times=True)
+        text, difference = toml(found, _facts(known, times, [path for path in files if path is not None])), None
     else:
         text = _changed(found, own, config_file)
         difference = diff(own.toml, text, config_file)
@@ -151,6 +151,46 @@ def command(
         click.echo(line)
     if out_path is not None:
         _write(out_path, text if WRITTEN in text else f"{WRITTEN}\n{text}")
+
+
+def _is_parted(
+    parts_path: Path | None, on: str | None, trace: TraceOptions, config_file: Path | None,
+    options: Mapping[str, str | None],
+) -> bool:
+    """Whether a trace in parts is given. Raises InputError for options that do not fit."""
+    if parts_path is None:
+        if on is not None:
+            raise InputError("--on needs --trace DIR, a trace in parts (bestbefore convert --parts N)")
+        return False
+    if trace != TraceOptions():
+        raise InputError("--trace DIR replaces --updates, --requests and --log: give one or the others")
+    _refuse_proxy(config_file, options)
+    return True
+
+
+def _recommended(
+    trace: TraceOptions, own: OwnTraffic | None, scenario: ScenarioOptions, warm: Warm | None,
+    candidates: Sequence[Point], largest_stale_rate: float, in_use: Present, jobs: int,
+) -> tuple[Recommendation, tuple[float, float, float]]:
+    """Return the recommendation from a trace in memory, and the times of start, split and end. Raises InputError."""
+    updates, requests = (own.updates, own.requests) if own is not None else read_given(trace)
+    if requests is None:
+        raise InputError("the trace has no requests: expected --requests FILE, or a log of requests")
+    if own is not None and scenario.test_start_s is None:
+        scenario = replace(scenario, test_start_s=float(requests.times_s[0]))
+    try:
+        parts = Parts.of(scenario.made(updates, requests, warm), requests)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+    def evaluate(count: Callable[[Policy], PartCounts], policies: Sequence[Policy]) -> list[PartCounts]:
+        return in_order(parallel_map(count, policies, jobs), len(policies), "policies")
+
+    first, then = Engines(parts.first, bar=bar), Engines(parts.then, bar=bar)
+    _compile(first, [Oracle(), *(replayed(point, in_use.bounds) for point in candidates)])
+    replays = WholeReplays(first, evaluate), WholeReplays(then, evaluate)
+    found = recommend(*replays, candidates, largest_stale_rate, in_use)
+    return found, (parts.start_s, parts.split_s, parts.end_s)
 
 
 def _compile(engines: Engines, policies: Sequence[Policy]) -> None:
@@ -179,14 +219,17 @@ def _own(
     trace: TraceOptions, present: str | None, config_file: Path | None, options: Mapping[str, str | None]
 ) -> OwnTraffic | None:
     """Return the traffic of the proxy, if no trace is given. Raises InputError."""
-    names_store = config_file is not None or any(value is not None for value in options.values())
     if trace != TraceOptions():
-        if names_store:
-            raise InputError("--config, --state and --store name a proxy, whose traffic is read in place of a trace")
+        _refuse_proxy(config_file, options)
         return None
     if present is not None:
         raise InputError("--present is for a trace: a proxy's policies in use are those of its configuration")
     return read_own(config_file, options)
+
+
+def _refuse_proxy(config_file: Path | None, options: Mapping[str, str | None]) -> None:
+    if config_file is not None or any(value is not None for value in options.values()):
+        raise InputError("--config, --state and --store name a proxy, whose traffic is read in place of a trace")
 
 
 def _coloured(line: str) -> str:
@@ -244,11 +287,11 @@ def _remarks(found: Recommendation) -> Iterator[str]:
         yield f"no candidate keeps to {asked} stale hits for {', '.join(missed[:3])}{more}: the nearest is chosen"
 
 
-def _facts(parts: Parts, files: Sequence[Path]) -> list[str]:
-    known = facts(parts.then)
+def _facts(known: Mapping[str, str], times: tuple[float, float, float], files: Sequence[Path]) -> list[str]:
+    start, split, end = map(utc, times)
     return [
-        f"From {', '.join(printable(path.name) for path in files)}. Chosen on the first part, {utc(parts.start_s)} to "
-        f"{utc(parts.split_s)}, and tried on the second, to {utc(parts.end_s)}.",
+        f"From {', '.join(printable(path.name) for path in files)}. Chosen on the first part, {start} to "
+        f"{split}, and tried on the second, to {end}.",
         *(f"{thing.capitalize()}: {known[thing]}." for thing in ("caches", "histories", "groups")),
         "What is not set here (max_ttl, fallback and so on) was as the proxy has it by default.",
     ]

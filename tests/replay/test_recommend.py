@@ -16,6 +16,7 @@ from bestbefore.replay.recommend import (
     Choice,
     PartCounts,
     Recommendation,
+    WholeReplays,
     is_host,
     nearest,
     recommend,
@@ -107,7 +108,11 @@ def split(updates: Updates, requests: Requests, origin_s: float | None = None, w
 
 def recommended(parts: Parts, largest_stale_rate: float, candidates: Sequence[Point] = CANDIDATES) -> Recommendation:
     (present,) = points_of("indttl")
-    return recommend(Engines(parts.first), Engines(parts.then), candidates, largest_stale_rate, here, Present(present))
+    return recommend(*replays(parts), candidates, largest_stale_rate, Present(present))
+
+
+def replays(parts: Parts) -> tuple[WholeReplays, WholeReplays]:
+    return WholeReplays(Engines(parts.first), here), WholeReplays(Engines(parts.then), here)
 
 
 def total(counts: Mapping[str, Counts], domain: str) -> Counts:
@@ -151,7 +156,7 @@ def test_a_rule_with_bounds_of_its_own_is_compared_within_them() -> None:
     )
     (default,), (own,), (hour,) = points_of("always"), points_of("always:max_ttl=1m"), points_of("fixed:interval=1h")
     present = Present(default, {"a": own}, {"a/x": "a"}, own_bounds={"a": {"max_ttl": "1m"}})
-    found = recommend(Engines(parts.first), Engines(parts.then), [hour], 0.9, here, present)
+    found = recommend(*replays(parts), [hour], 0.9, present)
     for choice, expected in ((found.domains["a"], "fixed:interval=1h,max_ttl=1m"), (found.default, hour.spec)):
         assert choice.point.spec == expected
         assert choice.then.validations == choice.then.cached // 3  # requests are 20 s apart
