@@ -16,6 +16,8 @@ from importlib.metadata import version
 import click
 from click.shell_completion import CompletionItem
 
+from bestbefore.addon.interrupt import INTERRUPTED, importing
+
 
 @dataclass(frozen=True, slots=True)
 class LazyCommand:
@@ -28,7 +30,8 @@ class LazyCommand:
 
     def load(self, *, live: bool = False) -> click.Command:
         name = self.live_module if live and self.live_module is not None else self.module
-        loaded = importlib.import_module(name).command
+        with importing():
+            loaded = importlib.import_module(name).command
         assert isinstance(loaded, click.Command)
         return loaded
 
@@ -130,7 +133,7 @@ def run(args: Sequence[str] | None = None) -> int:
     try:
         status = cli.main(args, prog_name="bestbefore", standalone_mode=False)
     except click.Abort:
-        return 130
+        return INTERRUPTED
     except click.UsageError as error:
         # click lists the choices of a missing option in lines of their own.
         _say(" ".join(error.format_message().split()), "bestbefore" if error.ctx is None else error.ctx.command_path)

@@ -13,7 +13,10 @@ def main() -> None:
             f"this is {sys.version_info[0]}.{sys.version_info[1]} ({sys.executable})"
         )
     try:
-        from bestbefore.addon import cli
+        from bestbefore.addon.interrupt import importing
+
+        with importing():
+            from bestbefore.addon import cli
 
         cli.main()
     except KeyboardInterrupt:
