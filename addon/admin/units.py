@@ -52,6 +52,11 @@ def size(n_bytes: float) -> str:
     return f"{n_bytes}B"
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as `1 update` or `2,000 updates`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def _digits(value: float) -> str:
     """Format a value with one decimal below 10, unless that is 0; without from 10 on."""
     return f"{value:.1f}".removesuffix(".0") if value < 9.95 else f"{value:.0f}"

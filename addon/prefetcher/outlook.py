@@ -90,6 +90,10 @@ class Outlook:
     next: tuple[Fetch, ...]
     proxies: int = 1
     """0: none runs, and only `objects` and `next` are known."""
+    workers: int = 1
+    """The processes of these proxies together."""
+    proxy: str = ""
+    """The name of the proxy, the same for all its workers; empty for several."""
     spent_today: int = 0
     """How many fetches all proxies on the store have made in the last 24 hours of the clock."""
     target: str = ""
@@ -111,13 +115,21 @@ class OutlookPublisher:
     """Publishes the outlook of one proxy."""
 
     def __init__(
-        self, clock: Clock, candidates: Candidates, settings: PrefetchSettings, metrics: PrefetchMetrics, holder: str
+        self,
+        clock: Clock,
+        candidates: Candidates,
+        settings: PrefetchSettings,
+        metrics: PrefetchMetrics,
+        holder: str,
+        proxy: str,
     ) -> None:
+        """`holder`: the name of this process in leases. `proxy`: the name of the proxy."""
         self._clock = clock
         self._candidates = candidates
         self._settings = settings
         self._metrics = metrics
         self._holder = holder
+        self._proxy = proxy
         self._expected = Expectation(0.0, 1.0, 0.0, 0.0)
         self._target: TargetBudget | None = None
         self._reported = False
@@ -154,7 +166,8 @@ class OutlookPublisher:
             len(candidates.shards),
             _finite(candidates.schedule.price),
             24.0 * expected.cost_per_hour,
-            Means(*map(_finite, (expected.freshness, expected.age_s, expected.delay_s))),
+            # Without objects a mean says nothing, though all of them are fresh.
+            Means(*map(_finite, (expected.freshness, expected.age_s, expected.delay_s))) if candidates else Means(),
             Means(*self._metrics.measured),
             tuple(
                 Fetch(url, due_s, why(rate_per_hour, requests, clockwork))
@@ -163,6 +176,7 @@ class OutlookPublisher:
             target="" if settings.target is None else str(settings.target),
             target_per_day=target_per_day,
             target_best=None if self._target is None else self._target.best,
+            proxy=self._proxy,
         )))  # fmt: skip
 
     def _report(self, needed: TargetBudget) -> None:
@@ -257,7 +271,8 @@ def together(found: Sequence[Outlook], most: int) -> Outlook:
         means(lambda one: one.expected),
         means(lambda one: one.measured),
         tuple(sorted((fetch for one in found for fetch in one.next), key=lambda fetch: fetch.due_s)[:most]),
-        len(found),
+        proxies=len({one.proxy for one in found}),
+        workers=len(found),
         target=last.target,
         target_per_day=sum(one.target_per_day or 0.0 for one in found) if last.target else None,
         target_best=mean(lambda one: one.target_best),

@@ -101,7 +101,7 @@ class Prefetcher(Companion):
             settings.budget_bytes,
         )
         self._fetcher, self._candidates, self._runner = fetcher, candidates, runner
-        publisher = OutlookPublisher(clock, candidates, settings, metrics, self._holder)
+        publisher = OutlookPublisher(clock, candidates, settings, metrics, self._holder, service.site.name)
         work: tuple[Callable[[], Coroutine[None, None, None]], ...] = (
             self._hold,
             lambda: self._load(candidates, runner),

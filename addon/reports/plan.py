@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from bestbefore.addon.admin.sanitize import plain_text, plain_word
 from bestbefore.addon.admin.show import trouble_text
-from bestbefore.addon.admin.units import span, utc
+from bestbefore.addon.admin.units import counted, span, utc
 from bestbefore.addon.prefetcher.outlook import LISTED, Means, Outlook, target_text
 from bestbefore.policies.prefetch.online.estimate import SHORTEST_S
 from bestbefore.policies.prefetch.online.expectation import LOG_PRICES
@@ -16,11 +16,12 @@ END = 0.9
 
 def plan_text(plan: Outlook, now_s: float) -> str:
     """Return the outlook in printable ASCII, without a final newline. The reason follows each fetch."""
-    lines = []
+    lines, objects = [], counted(plan.objects, "object")
     if plan.proxies:
         proxies = "1 proxy" if plan.proxies == 1 else f"{plan.proxies} proxies"
+        workers = f" with {plan.workers} workers" if plan.workers > plan.proxies else ""
         lines += [
-            f"schedule    of {plan.objects} objects in {proxies}, as of {utc(plan.made_s)}",
+            f"schedule    of {objects} in {proxies}{workers}, as of {utc(plan.made_s)}",
             f"due         {due_text(plan.price, plain_text(plan.objective))}",
             f"budget      {plan.budget_per_day:g} fetches a day, {plan.spent_today} made in the last 24 hours; "
             f"{plan.contacts_per_day:.4g} expected a day",
@@ -29,10 +30,10 @@ def plan_text(plan: Outlook, now_s: float) -> str:
             f"measured    {_means(plan.measured)}",
         ]
     else:
-        lines.append(f"schedule    of {plan.objects} objects, as it is stored: no proxy on this store prefetches now")
+        lines.append(f"schedule    of {objects}, as it is stored: no proxy on this store prefetches now")
     if plan.watched:
         failing = f"{len(plan.troubled)} of them could not be fetched" if plan.troubled else "all are well"
-        lines.append(f"watched     {plan.watched} objects; {failing}")
+        lines.append(f"watched     {counted(plan.watched, 'object')}; {failing}")
     for one in plan.troubled[:LISTED]:
         trouble = trouble_text(one.what, one.at_s, one.failures, one.again_s, now_s)
         lines.append(f"{'':>12}{plain_word(one.url)}: {trouble}")

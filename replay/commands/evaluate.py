@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from bestbefore.addon.admin.units import counted
 from bestbefore.addon.errors import InputError
 from bestbefore.replay.commands.messages import say, warn
 from bestbefore.replay.commands.number_option import number
@@ -35,7 +36,6 @@ from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.scenario import Cache
 from bestbefore.replay.traces.columns.selection import requests_of, updates_of
 from bestbefore.replay.traces.errors import TraceError
-from bestbefore.replay.traces.summary import counted
 
 STALE_RATES = ("1%", "2%", "5%", "10%")
 NAME = "evaluation"

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from bestbefore.addon.admin.units import utc
+from bestbefore.addon.admin.units import counted, utc
 from bestbefore.addon.errors import InputError
 from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.policies.prefetch.table import OBJECTIVES
@@ -37,7 +37,6 @@ from bestbefore.replay.planning.target import PlanTarget, budget_for
 from bestbefore.replay.sweeps.progress import no_bar
 from bestbefore.replay.traces.columns.files import read_requests, read_updates
 from bestbefore.replay.traces.errors import TraceError
-from bestbefore.replay.traces.summary import counted
 
 BUDGET_OR_TARGET = (
     "expected either --budget N and --objective freshness, age or delay, or --target MEASURE=VALUE"

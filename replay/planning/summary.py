@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 
-from bestbefore.addon.admin.units import span
+from bestbefore.addon.admin.units import counted, span
 from bestbefore.policies.models.renewal.fit import REJECTED
 from bestbefore.policies.prefetch.allocation import objectives
 from bestbefore.policies.prefetch.table import OBJECTIVES
@@ -15,7 +15,6 @@ from bestbefore.replay.planning.moments import Punctuality
 from bestbefore.replay.planning.plan import BASELINES, ContactPlan, baseline_plan, means
 from bestbefore.replay.planning.slotted import Slotted, shown_slots
 from bestbefore.replay.report.formatting import aligned, percent
-from bestbefore.replay.traces.summary import counted
 
 SHOWN = 5
 """The number of objects shown that gain most over a uniform plan, and of those that lose most."""

@@ -4,13 +4,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bestbefore.addon.admin.units import utc
+from bestbefore.addon.admin.units import counted, utc
 from bestbefore.policies.units import FloatArray
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.refresh import RefreshScenario
 from bestbefore.replay.simulate.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns.columns import IdArray, occurring
-from bestbefore.replay.traces.summary import counted
 
 CACHES = {
     Cache.CLIENT: "one for each client, empty at the start",

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from bestbefore.addon.admin.units import counted
 from bestbefore.policies.units import DAY_S, HOUR_S
 from bestbefore.replay.traces.columns.columns import IdArray, Updates
 from bestbefore.replay.traces.inference.accesses import Accesses
@@ -22,11 +23,6 @@ def summary(trace: Updates | Accesses) -> str:
         if trace.late_s:
             late = f", sorted by time (some stood up to {_duration(trace.late_s)} late)"
     return f"{rows} {who} in {_duration(float(times_s[-1] - times_s[0]))}{late}"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, such as `1 update` or `2,000 updates`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _distinct(ids: IdArray) -> int:

@@ -22,11 +22,11 @@ from math import exp, lgamma
 import numpy as np
 from numpy.typing import NDArray
 
+from bestbefore.addon.admin.units import counted
 from bestbefore.addon.rfc9111.fields.dates import parse_http_date
 from bestbefore.policies.units import FloatArray
 from bestbefore.replay.traces.columns.columns import IdArray, Updates
 from bestbefore.replay.traces.inference.accesses import UNKNOWN, WHOLE, Accesses
-from bestbefore.replay.traces.summary import counted
 
 HELD_S = 120.0
 """The least time for which a version must be served, and the most for which it may overlap the next one."""

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bestbefore.addon.admin.units import counted
 from bestbefore.policies.units import DAY_S, FloatArray
 from bestbefore.replay.traces.inference.accesses import Accesses
-from bestbefore.replay.traces.summary import counted
 
 FAR_S = 366 * DAY_S
 FEW = 20

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.addon.admin.units import size, span, utc
+from bestbefore.addon.admin.units import counted, size, span, utc
 
 
 def test_a_moment_is_given_in_utc_to_the_second() -> None:
@@ -66,3 +66,7 @@ def test_a_size_is_short_and_within_five_percent(n_bytes: int) -> None:
     assert match
     assert len(text) <= 6
     assert abs(float(match[1]) * 1000 ** ("B", "kB", "MB", "GB", "TB").index(match[2]) - n_bytes) <= 0.05 * n_bytes
+
+
+def test_numbers_with_nouns() -> None:
+    assert [counted(n, "update") for n in (0, 1, 2000)] == ["0 updates", "1 update", "2,000 updates"]

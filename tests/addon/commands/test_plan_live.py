@@ -18,7 +18,7 @@ NOW_S = 1706227238.0
 PLAN = Outlook(
     made_s=NOW_S - 2, budget_per_day=5000.0, objective="delay", objects=2, shards=256, price=0.25,
     contacts_per_day=4700.0, expected=Means(0.9, 90.0, 300.0), measured=Means(0.875, None, 200.0), spent_today=31,
-    proxies=2,
+    proxies=2, workers=2,
     next=(
         Fetch("http://example.org/a b", NOW_S + 90, "changes once in 2 days"),
         Fetch("http://example.org/\x1b[2J", NOW_S + 7200, "changes 4 times a day"),
@@ -69,6 +69,11 @@ def test_the_target_and_what_is_watched_are_shown() -> None:
     assert "freshness 0.99 is out of reach: at best 0.970, with 6000 fetches a day" in plan_text(hopeless, NOW_S)
     assert "more than" not in plan_text(replace(plan, target_per_day=343.2), NOW_S)
     assert "watched     50 objects; all are well" in plan_text(replace(plan, troubled=()), NOW_S)
+
+
+def test_the_workers_of_a_proxy_are_no_proxies_of_their_own() -> None:
+    plan = replace(PLAN, proxies=1, workers=2, objects=1)
+    assert plan_text(plan, NOW_S).startswith("schedule    of 1 object in 1 proxy with 2 workers, as of ")
 
 
 def due_text(price: float | None) -> str:

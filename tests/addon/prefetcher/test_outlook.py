@@ -50,15 +50,15 @@ async def test_it_has_what_the_schedule_expects_and_what_was_measured(store: Sto
     clock, metrics = ManualClock(NOW_S), PrefetchMetrics(CollectorRegistry())
     rules = load_config(None, {"state": "/nowhere"}).rules
     candidates = Candidates(store, clock, lambda: rules, lambda *_: False, SETTINGS, metrics)
-    publisher = OutlookPublisher(clock, candidates, SETTINGS, metrics, "me")
+    publisher = OutlookPublisher(clock, candidates, SETTINGS, metrics, "me", "bestbefore-1")
     await publisher.publish(store.planning)
     assert await outlook(store, NOW_S) is None, "it is not loaded yet"
     empty = Candidates(store, clock, lambda: rules, lambda *_: False, SETTINGS, metrics)
     await empty.hold(frozenset(range(SHARDS)))
-    await OutlookPublisher(clock, empty, SETTINGS, metrics, "me").publish(store.planning)
+    await OutlookPublisher(clock, empty, SETTINGS, metrics, "me", "bestbefore-1").publish(store.planning)
     nothing = await outlook(store, NOW_S)
     assert nothing is not None
-    assert (nothing.objects, nothing.price) == (0, None)
+    assert (nothing.objects, nothing.price, nothing.expected) == (0, None, Means())
     await store.planning.put_candidates({f"http://d{i}.org/": candidate(i) for i in range(30)})
     await candidates.hold(frozenset(range(SHARDS)))
     candidates.take(NOW_S - HOUR_S)
@@ -85,7 +85,7 @@ async def test_it_has_what_the_target_takes_and_which_watched_objects_are_in_tro
     await store.planning.put_candidates({f"http://d{i}.org/": candidate(i) for i in range(3)})
     await store.planning.put_troubles({f"http://d{i}.org/": Trouble("unanswered", NOW_S) for i in range(2)})
     await candidates.hold(frozenset(range(SHARDS)))
-    await OutlookPublisher(clock, candidates, settings, metrics, "me").publish(store.planning)
+    await OutlookPublisher(clock, candidates, settings, metrics, "me", "bestbefore-1").publish(store.planning)
     assert not caplog.records
     seen = await outlook(store, NOW_S, watched={"http://d0.org/", "http://d2.org/"})
     assert seen is not None
@@ -95,7 +95,7 @@ async def test_it_has_what_the_target_takes_and_which_watched_objects_are_in_tro
     assert (seen.watched, seen.troubled) == (2, (Troubled("http://d0.org/", "unanswered", NOW_S),))
     assert seen.target_best is None
     impossible = replace(settings, target=PrefetchTarget("delay", 60.0, "delay 1m"))
-    publisher = OutlookPublisher(clock, candidates, impossible, metrics, "me")
+    publisher = OutlookPublisher(clock, candidates, impossible, metrics, "me", "bestbefore-1")
     for _ in range(2):
         await publisher.publish(store.planning)
         publisher._again_at_s = 0.0
@@ -115,13 +115,15 @@ async def test_without_a_proxy_it_has_what_is_stored(store: Store) -> None:
 
 
 def test_several_are_one() -> None:
-    def one(objects: int, price: float, freshness: float | None, *due_s: float) -> Outlook:
+    def one(proxy: str, objects: int, price: float, freshness: float | None, *due_s: float) -> Outlook:
         fetches = tuple(Fetch(f"http://a.org/{at}", at, "") for at in due_s)
         means = Means(freshness, None, 5.0)
-        return Outlook(NOW_S + objects, 9.0, "age", objects, 128, price, 4.0, means, means, fetches)
+        return Outlook(NOW_S + objects, 9.0, "age", objects, 128, price, 4.0, means, means, fetches, proxy=proxy)
 
-    found = together([one(10, 1.0, 0.5, 1.0, 4.0), one(30, 2.0, 0.9, 2.0, 3.0), one(0, 0.0, None)], 3)
-    assert (found.made_s, found.objects, found.shards, found.proxies) == (NOW_S + 30, 40, 384, 3)
+    workers = [one("a", 10, 1.0, 0.5, 1.0, 4.0), one("a", 30, 2.0, 0.9, 2.0, 3.0)]
+    found = together([*workers, one("b", 0, 0.0, None)], 3)
+    assert (found.made_s, found.objects, found.shards, found.proxies) == (NOW_S + 30, 40, 384, 2)
+    assert (found.workers, together(workers, 3).proxies) == (3, 1)
     assert (found.price, found.contacts_per_day) == (pytest.approx(70.0 / 41), 12.0)
     assert found.expected == Means(pytest.approx(0.8), None, 5.0)
     assert [fetch.due_s for fetch in found.next] == [1.0, 2.0, 3.0]

@@ -2,7 +2,7 @@ import numpy as np
 
 from bestbefore.replay.traces.columns.columns import Updates
 from bestbefore.replay.traces.inference.accesses import AccessRows
-from bestbefore.replay.traces.summary import counted, summary
+from bestbefore.replay.traces.summary import summary
 
 
 def test_a_log_in_words() -> None:
@@ -19,7 +19,3 @@ def test_updates_in_words() -> None:
     assert summary(updates) == "2 updates of 2 objects in 1.5 min"
     one = Updates.of(np.array([1.0]), np.array([0], dtype=np.int32), ("a",))
     assert summary(one) == "1 update of 1 object in 0.0 s"
-
-
-def test_numbers_with_nouns() -> None:
-    assert [counted(n, "update") for n in (0, 1, 2000)] == ["0 updates", "1 update", "2,000 updates"]
