@@ -30,6 +30,8 @@ class PartColumns:
     """(n,) the most contacts per period, or infinity, not below the minimum; None: infinity for all."""
     keeps: bool = False
     """Whether the refreshes of the last pass are kept, as the division probably needs them: 8 bytes for each object."""
+    number: int = 0
+    """The place of the part among all."""
     _scratch: Scratch | None = None
     _all_live: bool | None = None
     _reach: tuple[FloatArray, FloatArray] | None = None

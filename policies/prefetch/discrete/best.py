@@ -3,19 +3,24 @@
 The greedy algorithm (Fox), which adds one visit at a time where it gains most, is exact, but its cost grows with the
 budget. Here the threshold is searched for at which the visits with a gain of at least the threshold add up to the
 budget; a threshold is evaluated in O(N). When few visits are left between a lower and an upper threshold, these are
-ranked by gain.
+ranked by gain. Objects may be in parts that other processes read: each answers with sums, and with the few gains that
+are ranked.
 
 Source: Wolf et al., "Optimal crawling strategies for web search engines", section 2.4 (equations 19 to 21).
 """
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bestbefore.policies.prefetch.allocation.parts import InMemory, ObjectParts
 from bestbefore.policies.prefetch.checked import IntArray, checked_bounds
 from bestbefore.policies.prefetch.discrete.gains import Gains
+from bestbefore.policies.prefetch.discrete.part_visits import VisitColumns, VisitShare
+from bestbefore.policies.units import FloatArray
 
 SAMPLE = 1 << 15
 """The number of objects from which the first threshold is estimated where there are more."""
@@ -35,8 +40,6 @@ class Threshold(NamedTuple):
 
     log_threshold: float
     """ln of the threshold."""
-    counts: IntArray
-    """(n,) the visits to each object, its minimum or more."""
     total: int
     """The sum of the visits beyond the minimums."""
 
@@ -56,34 +59,76 @@ def best_visits(gains: Gains, budget: int, minimum: ArrayLike = 0, maximum: Arra
     spare = int(budget) - int(least.sum())
     if spare < 0:
         raise ValueError(f"the budget is {budget} visits, but the least numbers of visits add up to {least.sum()}")
-    most = np.minimum(most, least + spare)
+    columns = VisitColumns(gains, least, np.minimum(most, least + spare), keeps=True)
+    (share,) = visit_shares(InMemory((columns,)), len(gains), spare)
+    return columns.visits(share)
+
+
+def visit_shares(parts: ObjectParts[VisitColumns], n: int, spare: int) -> list[VisitShare]:
+    """Return the share of each part in the best division of `spare` visits beyond the minimums among all n objects.
+
+    The most visits to an object are not above its least plus `spare`. Among equal gains those of the first parts and
+    objects are made.
+    """
     start = 0.0
-    if len(gains) > SAMPLE:
-        sampled = np.arange(0, len(gains), -(-len(gains) // SAMPLE))
-        share = spare * len(sampled) / len(gains)
-        start = _bracket(gains.subset(sampled), int(share), least[sampled], most[sampled], start)[1].log_threshold
-    more, less = _bracket(gains, spare, least, most, start)
-    return _best_between(gains, more, less, spare)
+    if n > SAMPLE:
+        sample = InMemory(tuple(parts.ask(partial(_sampled, -(-n // SAMPLE)))))
+        sampled = sum(map(len, sample.parts))
+        start = _bracket(sample, sampled, int(spare * sampled / n), start)[1].log_threshold
+    more, less = _bracket(parts, n, spare, start)
+    ends = more.log_threshold, less.log_threshold
+    rooms = parts.ask(partial(_room, *ends))
+    needed, left = max(spare - less.total, 0), sum(rooms)
+    # where so many are left, no float lies between the thresholds: all these gains are equal
+    if not needed or left <= needed or left > max(FEW, 2 * n):
+        last, equal = math.inf, rooms
+    else:
+        gained = parts.ask(partial(_between, *ends))
+        last, needed = _last(gained, needed)
+        equal = [int(numbers[values == last].sum()) for values, numbers in gained]
+    before = np.cumsum([0, *equal]).tolist()
+    made = [min(max(needed - earlier, 0), own) for earlier, own in zip(before, equal, strict=False)]
+    return [VisitShare(*ends, last, own) for own in made]
 
 
-def _visits_at(gains: Gains, log_threshold: float, least: IntArray, most: IntArray) -> Threshold:
-    counts = np.maximum(gains.count(math.exp(log_threshold), most), least)
-    return Threshold(log_threshold, counts, int((counts - least).sum()))
+def _last(gained: list[tuple[FloatArray, IntArray]], needed: int) -> tuple[float, int]:
+    """Return the gain of the visit that is made last, and the number of visits with just this gain that are made."""
+    values, which = np.unique(np.concatenate([values for values, _ in gained]), return_inverse=True)
+    numbers = np.bincount(which, np.concatenate([numbers for _, numbers in gained])).astype(np.int64)
+    at_least = np.cumsum(numbers[::-1])
+    place = int(np.searchsorted(at_least, needed))
+    return float(values[::-1][place]), needed - int(at_least[place] - numbers[::-1][place])
 
 
-def _bracket(gains: Gains, spare: int, least: IntArray, most: IntArray, start: float) -> tuple[Threshold, Threshold]:
+def _sampled(step: int, part: VisitColumns) -> VisitColumns:
+    return part.sampled(step)
+
+
+def _total(log_threshold: float, part: VisitColumns) -> int:
+    return part.total(log_threshold)
+
+
+def _room(more: float, less: float, part: VisitColumns) -> int:
+    return part.room(more, less)
+
+
+def _between(more: float, less: float, part: VisitColumns) -> tuple[FloatArray, IntArray]:
+    return part.between(more, less)
+
+
+def _bracket(parts: ObjectParts[VisitColumns], n: int, spare: int, start: float) -> tuple[Threshold, Threshold]:
     """A threshold with at least `spare` visits beyond the minimums, and one with at most as many, close to each other.
 
     If fewer visits gain anything at all, both are the least threshold.
     """
     more: Threshold | None = None
     less: Threshold | None = None
-    few = max(FEW, len(gains) // 50)
+    few = max(FEW, n // 50)
     log_threshold, step, looks = start, 0.01, 0
     before, in_vain = math.inf, 0
     while True:
         looks += 1
-        side = _visits_at(gains, log_threshold, least, most)
+        side = Threshold(log_threshold, sum(parts.ask(partial(_total, log_threshold))))
         if side.total >= spare:
             more = side
         if side.total <= spare:
@@ -92,7 +137,7 @@ def _bracket(gains: Gains, spare: int, least: IntArray, most: IntArray, start: f
             left = more.total - less.total
             in_vain += left > 0.9 * before
             before = left
-            if left <= few or (in_vain >= PATIENCE and left <= 2 * len(gains)):
+            if left <= few or (in_vain >= PATIENCE and left <= 2 * n):
                 return more, less
             middle = (more.log_threshold + less.log_threshold) / 2.0
             if not more.log_threshold < middle < less.log_threshold:
@@ -115,24 +160,3 @@ def _interpolated(more: Threshold, less: Threshold, spare: int, few: int) -> flo
     if more.log_threshold < aimed < less.log_threshold:
         return aimed
     return (more.log_threshold + less.log_threshold) / 2.0
-
-
-def _best_between(gains: Gains, more: Threshold, less: Threshold, spare: int) -> IntArray:
-    """The visits of `less`, and of the further visits of `more` those with the largest gains, up to the budget."""
-    needed = spare - less.total
-    room = np.maximum(more.counts - less.counts, 0)
-    left = int(room.sum())
-    if needed <= 0 or left <= needed:
-        return less.counts + room if needed > 0 else less.counts
-    if left > max(FEW, 2 * len(gains)):  # no float lies between the thresholds: all these gains are equal
-        first: IntArray = np.clip(needed - (np.cumsum(room) - room), 0, room)
-        return less.counts + first
-    some = np.flatnonzero(room)
-    objects = np.repeat(some, room[some])
-    earlier = np.arange(left) - np.repeat(np.cumsum(room[some]) - room[some], room[some])
-    gained = gains.of(objects, less.counts[objects] + earlier)
-    last = np.partition(gained, left - needed)[left - needed]
-    made = gained > last
-    made[np.flatnonzero(gained == last)[:needed - int(made.sum())]] = True
-    won: IntArray = np.bincount(objects[made], minlength=len(room)).astype(np.int64)
-    return less.counts + won
