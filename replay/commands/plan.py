@@ -38,6 +38,7 @@ from bestbefore.replay.sweeps.progress import no_bar
 from bestbefore.replay.traces.columns.files import read_requests, read_updates
 from bestbefore.replay.traces.errors import TraceError
 
+BOUNDARY_NEEDS = "--boundary needs --discrete"
 BUDGET_OR_TARGET = (
     "expected either --budget N and --objective freshness, age or delay, or --target MEASURE=VALUE"
 )
@@ -153,11 +154,12 @@ def command(
     """  # noqa: D301 - click keeps lines after a backspace
     if objects_path is not None and objects_path.is_dir():
         unfit = {
-            "--updates": updates_path, "--requests": requests_path, "--discrete": discrete, "--boundary": boundary,
+            "--updates": updates_path, "--requests": requests_path,
             "--crawlers": crawlers, "--slots": slots, "--closed": closed_path, "--longest-delay": longest_s,
             "--clusters": clusters, "--made": made_path, "--now": now_s,
         }
         _refuse_lone_options({f"{name} is not for --objects FOLDER": bool(value) for name, value in unfit.items()})
+        _refuse_lone_options({BOUNDARY_NEEDS: boundary is not None and not discrete})
         folders = PartFolders(objects_path, jobs or 1, on, out_path)
         plan_in_parts(folders, _aim(budget, target, objective, period_s, discrete, boundary), target, as_json=as_json)
         return
@@ -224,7 +226,7 @@ def _refuse_what_does_not_fit(
     *, discrete: bool, boundary: str | None, crawlers: int | None, slots: list[int] | None, out_path: Path | None
 ) -> None:
     if boundary is not None and not discrete:
-        raise InputError("--boundary needs --discrete")
+        raise InputError(BOUNDARY_NEEDS)
     if (crawlers is None) != (slots is None):
         raise InputError("--crawlers and --slots need each other: give both or neither")
     if crawlers is not None and slots is not None and len(slots) not in (1, crawlers):

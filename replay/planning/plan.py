@@ -1,6 +1,5 @@
 """A plan of contacts per period for an objective, and the baseline plans with which it is compared."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,14 +11,19 @@ from bestbefore.policies.prefetch.allocation.objectives import weighted_mean
 from bestbefore.policies.prefetch.checked import IntArray, RowError, checked_bounds
 from bestbefore.policies.prefetch.discrete.best import UNBOUNDED, best_visits
 from bestbefore.policies.prefetch.discrete.continued import COSTS, ContinuedGains, cost_of_rest
-from bestbefore.policies.prefetch.discrete.gains import Gains, PoissonGains
 from bestbefore.policies.prefetch.discrete.law_visits import best_visits_of_laws
-from bestbefore.policies.prefetch.discrete.waiting_gains import WaitingGains
 from bestbefore.policies.prefetch.table import ALLOCATIONS, Allocate
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates
 from bestbefore.policies.units import FloatArray
 from bestbefore.replay.planning.measures import MEASURES
 from bestbefore.replay.planning.objects import PlannedObjects
+from bestbefore.replay.planning.whole_visits import (
+    gains_for,
+    least_visits,
+    needing,
+    refuse_small_budget,
+    whole_budget,
+)
 
 BASELINES = ("uniform", "proportional")
 
@@ -133,30 +137,24 @@ def _frequencies(allocate: Allocate, objects: PlannedObjects, budget: float) -> 
 
 
 def _visits(objects: PlannedObjects, aim: Aim) -> IntArray:
-    if aim.budget != math.floor(aim.budget):
-        raise ValueError(f"the budget is {aim.budget:g}, expected a whole number of contacts per period (--discrete)")
-    if aim.budget > UNBOUNDED:
-        raise ValueError(f"the budget is {aim.budget:g}, expected at most {UNBOUNDED:,} contacts (--discrete)")
+    budget = whole_budget(aim.budget)
     minimum, maximum = objects.bounds()
     least, most = checked_bounds(minimum, np.minimum(maximum, UNBOUNDED), len(objects))
-    budget = int(aim.budget)
     if objects.since is not None:
         rest = ContinuedGains(aim.objective, objects.rates, objects.weights, objects.since)
         return best_visits(rest, budget, least, most)
-    if aim.objective == "freshness":
+    if aim.objective == "freshness" and objects.laws:
         return _freshest_visits(objects, budget, aim.boundary, least, most)
-    make = WaitingGains.of_age if aim.objective == "age" else WaitingGains.of_delay
-    if aim.boundary == "periodic":
-        least = _at_least_one(objects, least, most, aim)
-    gains: Gains = make(objects.rates, objects.weights, aim.boundary)
-    return best_visits(gains, budget, least, most)
+    if aim.objective != "freshness" and aim.boundary == "periodic":
+        least = least_visits(aim.objective, aim.boundary, objects.rates, objects.weights, least, most)
+        needs = int(needing(objects.rates, objects.weights).sum())
+        refuse_small_budget(aim.objective, aim.budget, needs, int(least.sum()))
+    return best_visits(gains_for(aim.objective, objects.rates, objects.weights, aim.boundary), budget, least, most)
 
 
 def _freshest_visits(
     objects: PlannedObjects, budget: int, boundary: Boundary, least: IntArray, most: IntArray
 ) -> IntArray:
-    if not objects.laws:
-        return best_visits(PoissonGains(objects.rates, objects.weights, boundary), budget, least, most)
     # an object without updates gets its minimum
     updated = np.flatnonzero(objects.rates > 0.0)
     visits = least.copy()
@@ -170,16 +168,3 @@ def _freshest_visits(
         laws, objects.weights[updated], left, 1.0, boundary, least[updated], most[updated]
     )
     return visits
-
-
-def _at_least_one(objects: PlannedObjects, least: IntArray, most: IntArray, aim: Aim) -> IntArray:
-    """Raise the minimum to one contact where age or delay would be infinite without any."""
-    needing = (objects.rates > 0.0) & (objects.weights > 0.0)
-    raised = np.where(needing, np.minimum(np.maximum(least, 1), most), least)
-    if int(raised.sum()) > aim.budget:
-        raise ValueError(
-            f"the budget is {aim.budget:g}, but for the objective {aim.objective} each of the {needing.sum():,} "
-            f"objects that change needs a contact in each period (with the minimums {raised.sum():,} contacts): "
-            "expected a larger budget or a longer --period, --boundary interval, or no --discrete"
-        )
-    return raised

@@ -16,7 +16,7 @@ from bestbefore.replay.parted.manifest import PartedTrace
 from bestbefore.replay.parted.recommending import PartedReplays, PartReader, Question, replayed_ends
 from bestbefore.replay.parted.replaying import ignore, obstacle
 from bestbefore.replay.parts import Parts
-from bestbefore.replay.planning.parted.parted_plan import MapOver
+from bestbefore.replay.planning.parted.part_files import MapOver
 from bestbefore.replay.simulate.observed import Warm
 from bestbefore.replay.sweeps.parallel import parallel_map
 from bestbefore.replay.traces.errors import TraceError

@@ -14,8 +14,8 @@ from bestbefore.addon.errors import InputError
 from bestbefore.replay.commands.clusters.on_option import opened_cluster
 from bestbefore.replay.commands.messages import say
 from bestbefore.replay.commands.progress import spinner
-from bestbefore.replay.planning.parted.part_files import part_paths
-from bestbefore.replay.planning.parted.parted_plan import MapOver, PartedObjects
+from bestbefore.replay.planning.parted.part_files import MapOver, part_paths
+from bestbefore.replay.planning.parted.parted_plan import PartedObjects
 from bestbefore.replay.planning.plan import BASELINES, Aim
 from bestbefore.replay.planning.summary import period_shown, waited_shown
 from bestbefore.replay.planning.target import PlanTarget
@@ -28,7 +28,7 @@ MEASURES = ("freshness", "age", "delay")
 
 @dataclass(frozen=True, slots=True)
 class PartFolders:
-    """PartFolders parts are read, and where their plans are written."""
+    """Where parts are read, and where their plans are written."""
 
     folder: Path
     jobs: int
@@ -75,11 +75,12 @@ def _mapped(where: PartFolders) -> Iterator[MapOver]:
 def _plan(objects: PartedObjects, where: PartFolders, aim: Aim, target: PlanTarget | None, *, as_json: bool) -> None:
     period_s, budget = aim.period_s, aim.budget
     with spinner("planning"):
-        divide = objects.divide(aim.objective)
+        boundary = aim.boundary
+        divide = objects.divide_whole(aim.objective, boundary) if aim.discrete else objects.divide(aim.objective)
         if target is not None:
-            budget = objects.budget_for(target, divide, period_s)
+            budget = objects.budget_for(target, divide, period_s, boundary, discrete=aim.discrete)
         division = divide(budget)
-        means = objects.means(division, MEASURES)
+        means = objects.means(division, MEASURES, boundary)
     if target is not None:
         say(f"{target} needs {budget:,.6g} contacts per {period_shown(period_s)}")
     result = {
@@ -89,14 +90,14 @@ def _plan(objects: PartedObjects, where: PartFolders, aim: Aim, target: PlanTarg
     }
     if where.out is not None:
         with spinner("writing"):
-            objects.write(division, where.out, period_s)
+            objects.write(division, where.out, period_s, boundary)
             (where.out / "plan.json").write_text(json.dumps({**result, "period_s": period_s}) + "\n")
         say(f"written: {len(objects.parts)} parts and plan.json in {where.out}")
     if as_json:
         click.echo(json.dumps({**result, "rounds": objects.files.rounds}))
         return
     with spinner("comparing with other plans"):
-        others = {name: objects.means(objects.divide(name)(budget), MEASURES) for name in BASELINES}
+        others = {name: objects.means(objects.divide(name)(budget), MEASURES, boundary) for name in BASELINES}
     click.echo(_summary(objects, aim, budget, {"this plan": means, **others}))
 
 
@@ -105,6 +106,7 @@ def _summary(objects: PartedObjects, aim: Aim, budget: float, found: Mapping[str
     head = (
         f"{totals.objects:,} objects in {len(objects.parts):,} parts with {totals.updates:,.6g} updates per {period}; "
         f"{budget:,.6g} contacts per {period}; planned for {aim.objective}"
+        + (f" in whole numbers, boundary {aim.boundary}" if aim.discrete else "")
     )
     rows = [
         [name, f"{mean['freshness']:.4g}", *(waited_shown(mean[which] * aim.period_s) for which in ("age", "delay"))]

@@ -3,10 +3,12 @@
 Only one part is in memory at a time, in each process. An optional value may be null. Ids are checked within a part.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -34,6 +36,38 @@ class PartFile:
     """The number of objects in the parts before it."""
 
 
+class MapOver(Protocol):
+    """A map of a function over arguments in processes or on machines, as `DaskCluster.map`."""
+
+    def __call__[A, R](
+        self, function: Callable[[A], R], arguments: Sequence[A]
+    ) -> AbstractContextManager[Any]: ...
+
+
+class FileParts:
+    """Parts in files; each round is counted."""
+
+    def __init__(self, paths: Sequence[Path], map_: MapOver) -> None:
+        self.paths, self._map = paths, map_
+        self.rounds = 0
+
+    def ask[A](self, question: Callable[[PartColumns], A]) -> list[A]:
+        """Ask each part, where its file is read; see `allocation.parts.Parts`."""
+        return self.each(partial(_answer, question), list(enumerate(self.paths)))
+
+    def each[B, A](self, function: Callable[[B], A], arguments: Sequence[B]) -> list[A]:
+        """Return the values of the function, in the order of the arguments."""
+        self.rounds += 1
+        with self._map(function, arguments) as values:
+            found = dict(values)
+        return [found[place] for place in range(len(arguments))]
+
+
+def _answer(question: Callable[[PartColumns], Any], part: tuple[int, Path]) -> Any:
+    number, path = part
+    return question(read_columns(path, number))
+
+
 def part_paths(folder: Path) -> Sequence[Path]:
     """Return the files of a folder of parts, by name. Raises TraceError if there is none."""
     try:
@@ -45,8 +79,11 @@ def part_paths(folder: Path) -> Sequence[Path]:
     return paths
 
 
-def read_columns(path: Path) -> PartColumns:
-    """Read the numbers of a part. Raises TraceError for a missing column and the first invalid value, with its row."""
+def read_columns(path: Path, number: int = 0) -> PartColumns:
+    """Read the numbers of a part, which has this place among all.
+
+    Raises TraceError for a missing column and the first invalid value, with its row.
+    """
     given = _columns_of(path)
     frame = _frame(path, [column for column in ("rate", *WITHOUT) if column in given])
     numbers = {column: _numbers(path, column, frame[column]) for column in frame.columns}
@@ -58,7 +95,7 @@ def read_columns(path: Path) -> PartColumns:
         )
     rates = numbers["rate"]
     weights = numbers.get("weight")
-    return PartColumns(rates, np.ones(len(rates)) if weights is None else weights, least, most)
+    return PartColumns(rates, np.ones(len(rates)) if weights is None else weights, least, most, number=number)
 
 
 def read_ids(path: Path) -> Any:

@@ -4,12 +4,10 @@ Each round asks all parts one question, and each part reads its own file to answ
 a few rounds (`allocation.optimum`), those for bounds or a target some more.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,44 +16,15 @@ from bestbefore.policies.prefetch.allocation.columns import PartColumns
 from bestbefore.policies.prefetch.allocation.parts import Divide, Division
 from bestbefore.policies.prefetch.checked import checked_budget
 from bestbefore.policies.prefetch.table import ALLOCATIONS, OBJECTIVES
+from bestbefore.policies.prefetch.timing.quasideterministic import Boundary
 from bestbefore.policies.units import FloatArray
 from bestbefore.replay.planning.moments import GOLDEN
-from bestbefore.replay.planning.parted.part_files import PartFile, check_ids, read_columns, read_ids
+from bestbefore.replay.planning.parted.part_files import FileParts, MapOver, PartFile, check_ids, read_columns, read_ids
+from bestbefore.replay.planning.parted.parted_visits import VisitDivision, VisitDivisions, Visiting
 from bestbefore.replay.planning.target import PlanTarget, budget_reaching
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.formats.parquet import installed_polars
 from bestbefore.replay.whole_file import whole_file
-
-
-class MapOver(Protocol):
-    """A map of a function over arguments in processes or on machines, as `DaskCluster.map`."""
-
-    def __call__[A, R](
-        self, function: Callable[[A], R], arguments: Sequence[A]
-    ) -> AbstractContextManager[Any]: ...
-
-
-class FileParts:
-    """Parts in files; each round is counted."""
-
-    def __init__(self, paths: Sequence[Path], map_: MapOver) -> None:
-        self._paths, self._map = paths, map_
-        self.rounds = 0
-
-    def ask[A](self, question: Callable[[PartColumns], A]) -> list[A]:
-        """Ask each part, where its file is read; see `allocation.parts.Parts`."""
-        return self.each(partial(_answer, question), self._paths)
-
-    def each[B, A](self, function: Callable[[B], A], arguments: Sequence[B]) -> list[A]:
-        """Return the values of the function, in the order of the arguments."""
-        self.rounds += 1
-        with self._map(function, arguments) as values:
-            found = dict(values)
-        return [found[place] for place in range(len(arguments))]
-
-
-def _answer(question: Callable[[PartColumns], Any], path: Path) -> Any:
-    return question(read_columns(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,59 +84,86 @@ class PartedObjects:
         divide = BoundedDivisions(allocation, self.files) if self.totals.bounded else allocation.over(self.files)
         return lambda budget: divide(checked_budget(budget))
 
-    def means(self, division: Division, measures: Sequence[str]) -> Mapping[str, float]:
+    def divide_whole(self, objective: str, boundary: Boundary) -> Divide:
+        """Return the function that divides budgets in whole numbers of contacts. Raises TraceError."""
+        return VisitDivisions(self.files, Visiting(objective, boundary), self.totals.objects)
+
+    def means(
+        self, division: Division, measures: Sequence[str], boundary: Boundary = "periodic"
+    ) -> Mapping[str, float]:
         """Return weighted means as `planning.plan.means`, in periods, and the sum of the refreshes as `contacts`."""
-        sums = np.sum(self.files.ask(partial(_sums, division, self.totals.heaviest, tuple(measures))), axis=0)
+        fresh = _current_at_start(boundary)
+        asked = partial(_sums, division, self.totals.heaviest, tuple(measures), fresh)
+        sums = np.sum(self.files.ask(asked), axis=0)
         weight, changing, contacts, *values = sums.tolist()
         found = dict(zip(measures, (value / weight for value in values), strict=True))
         if "delay" in found:
             found["delay"] = found["delay"] * weight / changing if changing > 0.0 else 0.0
         return {**found, "contacts": contacts}
 
-    def budget_for(self, target: PlanTarget, divide: Divide, period_s: float) -> float:
+    def budget_for(
+        self, target: PlanTarget, divide: Divide, period_s: float, boundary: Boundary = "periodic", *,
+        discrete: bool = False,
+    ) -> float:
         """Return the least budget with which the divisions reach the target; see `target.budget_reaching`."""
         def reached(budget: float) -> float:
-            value = self.means(divide(budget), (target.measure,))[target.measure]
+            value = self.means(divide(budget), (target.measure,), boundary)[target.measure]
             return value * (1.0 if target.measure == "freshness" else period_s)
 
         totals = self.totals
-        return budget_reaching(target, reached, totals.least, totals.most, totals.updates, discrete=False)
+        return budget_reaching(target, reached, totals.least, totals.most, totals.updates, discrete=discrete)
 
-    def write(self, division: Division, folder: Path, period_s: float) -> None:
+    def write(self, division: Division, folder: Path, period_s: float, boundary: Boundary = "periodic") -> None:
         """Write the plan of each part into the folder, as a file of the same name. Raises OSError."""
-        self.files.each(partial(_write, division, folder.absolute(), period_s), self.parts)
+        self.files.each(partial(_write, division, folder.absolute(), period_s, boundary), list(enumerate(self.parts)))
 
 
-def _sums(division: Division, heaviest: float, measures: Sequence[str], columns: PartColumns) -> FloatArray:
+def _current_at_start(boundary: Boundary) -> float:
+    """Return the number of intervals between contacts without any contact."""
+    return 1.0 if boundary == "interval" else 0.0
+
+
+def _sums(
+    division: Division, heaviest: float, measures: Sequence[str], fresh: float, columns: PartColumns
+) -> FloatArray:
     """The sums of weights in units of the heaviest, of these times rates, of refreshes, and of weighted measures."""
     refreshes = division(columns)
     weighty = columns.weights > 0.0
     rates, own = columns.rates[weighty], refreshes[weighty]
     weights = columns.weights[weighty] / heaviest
-    values = [float((weights * OBJECTIVES[name].measure(rates, own)).sum()) for name in measures]
+    values = [float((weights * OBJECTIVES[name].measure(rates, own + fresh)).sum()) for name in measures]
     return np.array([weights.sum(), (weights * rates).sum(), refreshes.sum(), *values])
 
 
-def _write(division: Division, folder: Path, period_s: float, part: PartFile) -> None:
+def _write(
+    division: Division, folder: Path, period_s: float, boundary: Boundary, numbered: tuple[int, PartFile]
+) -> None:
     pl = installed_polars()
-    columns = read_columns(part.path)
+    number, part = numbered
+    columns = read_columns(part.path, number)
     contacts = division(columns)
-    rates = columns.rates
+    rates, intervals = columns.rates, contacts + _current_at_start(boundary)
+    whole = isinstance(division, VisitDivision)
     with np.errstate(divide="ignore", invalid="ignore"):
         interval_s = np.where(contacts > 0.0, period_s / contacts, np.nan)
         phases = np.arange(part.first + 1, part.first + len(columns) + 1) * GOLDEN % 1.0
-        each_delay = np.where(rates > 0.0, OBJECTIVES["delay"].measure(rates, contacts) / rates, np.nan)
+        first_s = interval_s * phases
+        if boundary == "interval":
+            first_s = np.where(contacts > 0.0, period_s / intervals, np.nan)
+        each_delay = np.where(rates > 0.0, OBJECTIVES["delay"].measure(rates, intervals) / rates, np.nan)
     numbers = {
         "rate": rates,
         "weight": columns.weights,
-        "frequency": contacts,
+        "visits" if whole else "frequency": contacts,
         "interval_s": interval_s,
-        "freshness": OBJECTIVES["freshness"].measure(rates, contacts),
-        "age_s": OBJECTIVES["age"].measure(rates, contacts) * period_s,
+        "freshness": OBJECTIVES["freshness"].measure(rates, intervals),
+        "age_s": OBJECTIVES["age"].measure(rates, intervals) * period_s,
         "delay_s": each_delay * period_s,
-        "first_s": interval_s * phases,
+        "first_s": first_s,
     }
     known = {name: pl.Series(np.where(np.isfinite(values), values, np.nan)).fill_nan(None)
              for name, values in numbers.items()}
+    if whole:
+        known["visits"] = pl.Series(contacts).cast(pl.Int64)
     with whole_file(folder / part.path.name) as file:
         pl.DataFrame({"id": read_ids(part.path), **known}).write_parquet(file, compression="lz4")

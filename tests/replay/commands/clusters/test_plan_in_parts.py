@@ -62,6 +62,48 @@ def test_parts_are_planned_as_one_file(objective: str, bounded: bool, objects: p
     assert json.loads(Path("plan/plan.json").read_text())["budget"] == 100.0
 
 
+@pytest.mark.parametrize(("objective", "boundary"), [
+    ("freshness", "periodic"), ("age", "interval"), ("delay", "periodic"),
+])
+def test_whole_numbers_are_those_of_one_file(
+    objective: str, boundary: str, objects: pl.DataFrame, capsys: Capture
+) -> None:
+    whole_bounds(objects)
+    asked = ["--budget", "900", "--objective", objective, "--discrete", "--boundary", boundary]
+    assert run(["plan", "--objects", "o.csv", *asked, "--out", "one.csv"]) == 0
+    assert run(["plan", "--objects", "parts", *asked, "--out", "plan"]) == 0
+    assert f"in whole numbers, boundary {boundary}" in capsys.readouterr().out
+    one = pl.read_csv("one.csv", infer_schema_length=None)
+    parts = pl.concat([pl.read_parquet(path) for path in sorted(Path("plan").glob("*.parquet"))])
+    assert parts["visits"].to_list() == one["visits"].to_list()
+    assert parts.columns == [column for column in one.columns if column in parts.columns]
+    for column in parts.columns[1:]:
+        np.testing.assert_allclose(parts[column].to_numpy(), one[column].cast(pl.Float64).to_numpy(), rtol=1e-9)
+
+
+def whole_bounds(objects: pl.DataFrame) -> None:
+    """Make the bounds whole numbers: of each tenth object at least one contact, at most one to seven."""
+    bounds = pl.DataFrame({"min": [float(i % 10 == 0) for i in range(N)], "max": [1.0 + i % 7 for i in range(N)]})
+    objects = objects.with_columns(bounds)
+    objects.write_csv("o.csv")
+    start = 0
+    for path in sorted(Path("parts").iterdir()):
+        n = len(pl.read_parquet(path))
+        objects[start:start + n].write_parquet(path)
+        start += n
+
+
+@pytest.mark.slow
+def test_the_least_whole_budget_for_a_target_is_that_of_one_file(objects: pl.DataFrame, capsys: Capture) -> None:
+    drop_bounds(objects)
+    found = []
+    for name in ("o.csv", "parts"):
+        assert run(["plan", "--objects", name, "--target", "freshness=0.2", "--discrete", "--json"]) == 0
+        found.append(capsys.readouterr().err.splitlines()[-1])
+    assert found[0] == found[1]
+    assert "freshness=0.2 needs" in found[0]
+
+
 def test_the_columns_written_are_those_of_a_plan_of_one_file() -> None:
     budget = ["--budget", "100", "--objective", "age"]
     assert run(["plan", "--objects", "o.csv", *budget, "--out", "one.csv"]) == 0
@@ -87,7 +129,9 @@ def test_a_target_and_the_summary_are_those_of_one_file(objects: pl.DataFrame, c
 
 
 @pytest.mark.parametrize(("options", "expected"), [
-    (["--objects", "parts", "--discrete"], "--discrete is not for --objects FOLDER"),
+    (["--objects", "parts", "--discrete", "--crawlers", "2"], "--crawlers is not for --objects FOLDER"),
+    (["--objects", "parts", "--boundary", "interval"], "--boundary needs --discrete"),
+    (["--objects", "parts", "--discrete"], "parts/0.parquet: row 1: the least number of visits is"),
     (["--objects", "parts", "--out", "parts"], "--out parts: expected a new or empty folder"),
     (["--objects", "o.csv", "--jobs", "2"], "--jobs and --on need --objects FOLDER"),
     (["--objects", "empty"], "empty: no file *.parquet"),
