@@ -322,7 +322,10 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the longest first, and draw few examples of properties in the fast tests."""
+    """Put the longest first, leave out what is run by hand, and draw few examples of properties in the fast tests."""
+    if "long" not in config.option.markexpr:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
     folder = Path(__file__).parent
     places = {folder / f"{name}.py": place for place, name in enumerate(LONGEST.split())}
     items.sort(key=lambda item: places.get(item.path, len(places)))

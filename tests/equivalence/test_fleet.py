@@ -85,7 +85,9 @@ async def learnt(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spec", ["ttl:alpha=0.2", "agghist:theta=0.1,max_ttl=2h"])
+@pytest.mark.parametrize(
+    "spec", [pytest.param("ttl:alpha=0.2", marks=pytest.mark.long), "agghist:theta=0.1,max_ttl=2h"]
+)
 async def test_histories_and_outcomes_are_those_of_one_proxy(
     spec: str, traces: Path, cluster: list[Any], valkey: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -318,7 +318,7 @@ def test_the_excerpt_has_its_pinned_counts_where_histories_are_observed(
         assert (spec, replay(replayed, parse_spec(spec)).by_name()) == (spec, counts)
 
 
-@pytest.mark.slow
+@pytest.mark.long  # the excerpt holds this engine to pinned counts, and the paired trace the others
 def test_the_paired_trace_has_the_reference_counts(traces: Path, golden: Path) -> None:
     updates = read_updates(traces / "paired" / "dev.updates.csv.gz", no_warning)
     requests = read_requests(traces / "paired" / "dev.requests.csv.gz", no_warning)

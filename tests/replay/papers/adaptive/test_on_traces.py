@@ -76,7 +76,7 @@ def test_the_floor_of_indhist_is_higher_with_one_cache(rest: Paired) -> None:
         ("indhist:theta=0.05,history_window=10d", 503, 10570),
         ("indhist:theta=0.05,history_window=5d", 4774, 10294),
         ("indhist:theta=0.3293,history_window=3d", 17625, 7993),
-        ("indagg:theta=0.3293,threshold=0.5", 19291, 8300),
+        pytest.param("indagg:theta=0.3293,threshold=0.5", 19291, 8300, marks=pytest.mark.long),
     ],
 )
 def test_the_points_of_figures_7_and_9_are_those_of_an_independent_replay(

@@ -226,7 +226,7 @@ def test_a_monitors_view_of_a_home_page(traces: Path) -> None:
     assert confirmed.count(True) == 11
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_updates_of_the_world_cup_site(traces: Path) -> None:
     accesses = read_trace(traces / "requests" / "wc98d6.csv.gz", None).trace
     result = infer_updates(accesses)
