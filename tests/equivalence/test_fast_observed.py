@@ -126,7 +126,7 @@ def by_loops(which: Loops, scenario: Scenario, policy: Policy) -> tuple[dict[str
     st.booleans(),
     st.sampled_from([2, live.DETAILED_UPDATES]),
 )
-@settings(max_examples=25, derandomize=True, deadline=None)
+@settings(max_examples=16, derandomize=True, deadline=None)
 def test_on_random_traces(
     spec: str,
     names: Sequence[str],
