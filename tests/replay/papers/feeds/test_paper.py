@@ -33,10 +33,10 @@ SECTIONS = (
 
 
 class Sparse(Schedule):
-    """A schedule with a thirtieth of the budget, so that a page takes seconds and has the same sections."""
+    """A schedule with a ninetieth of the budget, so that a page takes seconds and has the same sections."""
 
     def __init__(self, objective: str, budget_per_hour: float, now_s: float) -> None:
-        super().__init__(objective, budget_per_hour / 30.0, now_s)
+        super().__init__(objective, budget_per_hour / 90.0, now_s)
 
 
 @pytest.fixture(scope="module")
