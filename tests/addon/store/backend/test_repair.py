@@ -115,15 +115,21 @@ async def live(store, copy_of, at_s, *, puts=True):
     return counts, urls, records, dict(await store.top(10))
 
 
+def marks(number, kind, given, *, is_reopened):
+    """The other keys are read after the start, whether or not the store was opened again: that is tried by hand."""
+    if is_reopened and kind not in READ_AT_START:
+        return pytest.mark.long
+    return () if given == FAST[number % 2] and not is_reopened else pytest.mark.slow
+
+
 @pytest.mark.parametrize(
     ("kind", "given", "reopened"),
     [
-        pytest.param(kind, given, reopened, marks=() if given == FAST[n % 2] and not reopened else pytest.mark.slow)
+        pytest.param(kind, given, reopened, marks=marks(n, kind, given, is_reopened=reopened))
         for n, kind in enumerate(KEYS)
         for given in OF_A_TYPE
         for reopened in (False, True)
         if given in (*FAST, "number", type_of(KEYS[kind]))
-        # The other keys are read after the start, whether or not the store was opened again.
         if not reopened or given in FAST or kind in READ_AT_START
     ],
 )

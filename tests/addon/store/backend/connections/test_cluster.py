@@ -109,7 +109,7 @@ async def acknowledged_under_load(connection, event, seconds, *, is_lasting):
                 continue
             if all(answers):
                 times.update(dict.fromkeys(batch, time.monotonic()))
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(0.02)
 
     async def reconnect():  # as the store does
         while time.monotonic() < end:
