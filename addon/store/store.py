@@ -203,12 +203,12 @@ class Store:
         keep_record = self._histories.reading(url)
         has_copies = held is not None and bool(held.copies)  # but none that answers
         asked = None if lease is None else self.contact_leases.ask(lease, despite_copies=has_copies)
-        is_ours: bool | None = None
+        is_known, taken_s = False, None
         try:
             found = await self._link.read(lambda backend: backend.look_up(url, copies=reads, lease=asked))
-            is_ours = found is not None and found.is_leased
+            is_known, taken_s = True, None if found is None else found.lease_time_s
         finally:
-            taken = None if asked is None else self.contact_leases.asked(asked, is_ours=is_ours)
+            taken = None if asked is None else self.contact_leases.asked(asked, taken_s, is_known=is_known)
         if found is not None:
             keep_record(found.record)
         if reads:

@@ -139,8 +139,9 @@ class LookUp:
     """As `Backend.copies` returns them; None if they were not asked for."""
     equivalent: str | None = None
     """As `Backend.equivalent` returns it."""
-    is_leased: bool = False
-    """Whether the lease was taken that was asked for. What was stored before is among the copies then."""
+    lease_time_s: float | None = None
+    """When the lease was taken that was asked for, by the clock of the backend, Unix seconds; None if it was not. What
+    was stored before is among the copies then."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

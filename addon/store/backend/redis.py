@@ -171,11 +171,11 @@ class RedisBackend(RedisRecords):
     async def look_up(self, url: str, *, copies: bool, lease: AskedLease | None = None) -> LookUp:
         declared = variance_declared(url)
         commands = [self._record_command(url), *([_variants(url)] if copies else []), *([declared] if declared else [])]
-        is_leased = False
+        lease_time_s = None
         if lease is not None:
             try:
                 taken, *answers = await self._connection.ask_all([taking(lease), *commands])
-                is_leased = bool(taken)
+                lease_time_s = int(taken) / 1000 if taken else None
             except UnwritableError:  # reading may be permitted
                 answers = await self._connection.ask_all(commands)
         else:
@@ -184,7 +184,7 @@ class RedisBackend(RedisRecords):
         known = await self._known(url, found[0]) if copies else None
         text = found[-1] if declared else None
         equivalent = None if text is None else await self._indexes.equivalent(url, text)
-        return LookUp(self._versioned(version or b"", record or b""), known, equivalent, is_leased)
+        return LookUp(self._versioned(version or b"", record or b""), known, equivalent, lease_time_s)
 
     async def _known(self, url: str, variants: Sequence[bytes]) -> list[KeptCopy]:
         """Decode the variants of a URL."""

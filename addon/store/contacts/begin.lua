@@ -4,13 +4,14 @@
 --
 -- KEYS: contact, copies
 -- ARGV: token, ms of the lease, the channel, the digest of the contact
--- Returns whether the lease was taken, ms that it lasts, and the copies.
+-- Returns whether the lease was taken, ms that it lasts, the copies, and the time, ms.
 
 local holder, lease = redis.call('GET', KEYS[1]), tonumber(ARGV[2])
-local copies = redis.call('HVALS', KEYS[2])
+local copies, now = redis.call('HVALS', KEYS[2]), redis.call('TIME')
+local now_ms = now[1] * 1000 + math.floor(now[2] / 1000)
 if not holder then
   redis.call('SET', KEYS[1], ARGV[1], 'PX', lease)
-  return {1, lease, copies}
+  return {1, lease, copies, now_ms}
 end
 local remaining = redis.call('PTTL', KEYS[1])
 if remaining < 0 or remaining > lease then  -- not written by bestbefore
@@ -21,4 +22,4 @@ if string.sub(holder, -1) ~= '!' then
   redis.call('APPEND', KEYS[1], '!')
   redis.call('PUBLISH', ARGV[3], ARGV[4] .. ' awaited')
 end
-return {0, remaining, copies}
+return {0, remaining, copies, now_ms}

@@ -37,6 +37,8 @@ class BegunContact(NamedTuple):
     """How long the lease lasts, unless it is renewed."""
     copies: list[KeptCopy]
     """The stored copies of the object."""
+    time_s: float
+    """When it was asked for, by the clock of the backend, Unix seconds."""
 
 
 class AskedLease(NamedTuple):
@@ -56,6 +58,8 @@ class EndedLease(NamedTuple):
     token: str
     is_shareable: bool
     """False if other processes that wait need contacts of their own."""
+    received_s: float | None = None
+    """When the response was received at the earliest, by the clock of the backend; None if that is not known."""
 
 
 class ContactKeeper(Protocol):
@@ -63,8 +67,9 @@ class ContactKeeper(Protocol):
 
     on_awaited: Callable[[str], None]
     """Called with the digest of a contact when another process begins to wait for it."""
-    on_ended: Callable[[str, bool], None]
-    """Called with the digest of a contact for which a process has waited, and whether its response is shareable."""
+    on_ended: Callable[[str, bool, float | None], None]
+    """Called with the digest of a contact for which a process has waited, whether its response is shareable, and when
+    it was received at the earliest, by the clock of the backend."""
 
     async def begin(self, name: ContactName, token: str, lease_s: float) -> BegunContact:
         """Take the lease of a contact, unless another process has it; read the stored copies of its object."""

@@ -23,6 +23,8 @@ LEASE_S = 2.0
 contacts of their own so much later."""
 RENEW_S = 0.5
 """How often leases are renewed."""
+RECEIVED_MAX = 1024
+"""Of how many contacts of other processes the time of receipt is known: of those that ended last."""
 
 
 @dataclass(slots=True, eq=False)
@@ -38,12 +40,18 @@ class ContactLease:
     """Whether the response to the contact is, once that has ended."""
     is_used: bool = True
     """Whether there was a contact."""
+    ahead_s: float | None = None
+    """By how much the clock of the backend is ahead of the monotonic clock, at least; None if that is not known."""
+    received_s: float | None = None
+    """When the response was received at the earliest, by the clock of the backend; None if that is not known."""
 
-    def end(self, *, is_shareable: bool) -> None:
+    def end(self, *, is_shareable: bool, received_s: float | None = None) -> None:
         """End it: those who wait find the response in the store or, if it is not shareable, make contacts of their own.
 
-        Only the first call counts.
+        Only the first call counts. `received_s`: when the response was received, by the monotonic clock.
         """
+        if received_s is not None and self.ahead_s is not None:
+            self.received_s = received_s + self.ahead_s
         self.end_with(self, is_shareable)
 
 
@@ -66,6 +74,8 @@ class ContactLeases:
         self._ended: dict[str, ContactLease] = {}
         """Those that are to be ended in the backend, after what was stored in their time."""
         self._waiters: dict[str, set[asyncio.Future[bool]]] = {}
+        self._received_s: dict[str, float] = {}
+        """When the responses to contacts for which a process waited were received, by the clock of the backend."""
         self._renewing: asyncio.Task[None] | None = None
         link.backend.contacts.on_awaited = self._awaited
         link.backend.contacts.on_ended = self._on_ended
@@ -83,17 +93,18 @@ class ContactLeases:
         self._asked[digest] = asyncio.get_running_loop().create_future()
         return AskedLease(name, self._token(), LEASE_S, despite_copies)
 
-    def asked(self, asked: AskedLease, *, is_ours: bool | None) -> ContactLease | None:
+    def asked(self, asked: AskedLease, taken_s: float | None, *, is_known: bool) -> ContactLease | None:
         """Return the lease that was taken with a look-up, for `drop_unused`; None if another process has it.
 
-        `is_ours`: None if that is not known, as the look-up did not end; it is given back then.
+        `taken_s`: when it was, by the clock of the backend; None if it was not. `is_known`: whether that is known; if
+        the look-up did not end, the lease is given back.
         """
         digest = asked.name.digest
         self._asked.pop(digest).set_result(None)
-        if is_ours is False:
+        if is_known and taken_s is None:
             return None
-        lease = self._early[digest] = self._take(asked.name, asked.token)
-        if is_ours is None:
+        lease = self._early[digest] = self._take(asked.name, asked.token, taken_s)
+        if not is_known:
             self.drop_unused(lease)
         return lease
 
@@ -111,10 +122,13 @@ class ContactLeases:
         self,
         name: ContactName,
         partition: str,
-        choose: Callable[[CopySet], Awaitable[T | None]],
+        choose: Callable[[CopySet, float | None], Awaitable[T | None]],
         patience_s: float,
     ) -> T | ContactLease | None:
         """Wait while other processes contact the origin for an object, and return what is chosen of their copies.
+
+        `choose` gets copies, and when the response to the last contact was received at the earliest, by the monotonic
+        clock of this process, whatever the clock of the other shows; None if that is not known.
 
         Returns a lease if this process is to make the contact for all; None if it is to make one for itself: the
         response cannot be shared, the wait takes longer than `patience_s`, or the backend is down.
@@ -128,15 +142,19 @@ class ContactLeases:
                 return again
             token = self._token()
             ended = asyncio.get_running_loop().create_future()
+            asked_s = self._monotonic()
             # Before the backend is asked, as it may end meanwhile.
             self._waiters.setdefault(name.digest, set()).add(ended)
             try:
                 begun = await self._ask(partial(_begin, name, token))
                 if begun is None:
                     return None
-                lease = self._take(name, token) if begun.is_ours else None
+                lease = self._take(name, token, begun.time_s) if begun.is_ours else None
+                received_s = self._received_s.get(name.digest)
+                if received_s is not None:
+                    received_s -= begun.time_s - asked_s
                 try:
-                    chosen = await choose(self._copies.found(name.url, partition, begun.copies))
+                    chosen = await choose(self._copies.found(name.url, partition, begun.copies), received_s)
                 except BaseException:
                     self._give_back(lease)
                     raise
@@ -170,11 +188,12 @@ class ContactLeases:
         if lease is None or lease.is_awaited or not lease.is_used:
             return None
         del self._ended[name.digest]
-        lease = self._held[name.digest] = ContactLease(name, lease.token, self._end)
+        lease = self._held[name.digest] = ContactLease(name, lease.token, self._end, ahead_s=lease.ahead_s)
         return lease
 
-    def _take(self, name: ContactName, token: str) -> ContactLease:
-        lease = self._held[name.digest] = ContactLease(name, token, self._end)
+    def _take(self, name: ContactName, token: str, taken_s: float | None) -> ContactLease:
+        ahead_s = None if taken_s is None else taken_s - self._monotonic()
+        lease = self._held[name.digest] = ContactLease(name, token, self._end, ahead_s=ahead_s)
         if self._renewing is None or self._renewing.done():
             self._renewing = asyncio.create_task(self._renew())
         return lease
@@ -197,7 +216,12 @@ class ContactLeases:
             if digest in self._ended:
                 self._link.wake(hurry=True)
 
-    def _on_ended(self, digest: str, is_shareable: bool) -> None:
+    def _on_ended(self, digest: str, is_shareable: bool, received_s: float | None = None) -> None:
+        if received_s is not None:
+            self._received_s.pop(digest, None)
+            self._received_s[digest] = received_s
+            if len(self._received_s) > RECEIVED_MAX:
+                del self._received_s[next(iter(self._received_s))]
         for waiter in self._waiters.get(digest, ()):
             if not waiter.done():
                 waiter.set_result(is_shareable)
@@ -248,7 +272,9 @@ class ContactLeases:
         for lease in due:
             del self._ended[lease.name.digest]
         try:
-            await backend.contacts.end([EndedLease(one.name, one.token, one.is_shareable) for one in due])
+            await backend.contacts.end(
+                [EndedLease(one.name, one.token, one.is_shareable, one.received_s) for one in due]
+            )
         except CommandError as e:
             log.debug("leases of contacts cannot be ended: %s", e)
 

@@ -19,9 +19,19 @@ _take = script(
     """
 if ARGV[3] == '0' and redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
 local set = redis.pcall('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])  -- a full server refuses it, but can be read
-if type(set) == 'table' and set.ok then return 1 end
-local holder = redis.call('GET', KEYS[1])  -- the command may be sent again after a lost connection
-return (holder == ARGV[1] or holder == ARGV[1] .. '!') and 1 or 0""",
+if type(set) ~= 'table' or not set.ok then
+  local holder = redis.call('GET', KEYS[1])
+  if not holder then return 0 end
+  if holder ~= ARGV[1] and holder ~= ARGV[1] .. '!' then  -- else the command was sent again after a lost connection
+    if string.sub(holder, -1) ~= '!' then
+      redis.pcall('APPEND', KEYS[1], '!')
+      redis.call('PUBLISH', ARGV[4], ARGV[5] .. ' awaited')
+    end
+    return 0
+  end
+end
+local now = redis.call('TIME')
+return now[1] * 1000 + math.floor(now[2] / 1000)""",
     "string",
     "hash",
 )
@@ -35,13 +45,19 @@ return 1""",
     "string",
 )
 AWAITED, SHAREABLE, OWN = b"awaited", b"shareable", b"own"
-"""What is published of a contact, after its digest."""
+"""What is published of a contact, after its digest; when it has ended, with the time of receipt, ms, after it."""
+LONGEST_TIME = 16
+"""Fewer digits does each time have."""
 
 
 def taking(lease: AskedLease) -> list[Any]:
-    """Return the command that takes a lease together with a look-up, if there are no copies; its reply is 1 or 0."""
+    """Return the command that takes a lease together with a look-up, if there are no copies.
+
+    Its reply is the time, ms; 0 if the lease was not taken.
+    """
     names = [keys.of_contact(*lease.name), *keys.of_object(lease.name.url, "copies")]
-    return _take(names, [lease.token, _ms(lease.lease_s), int(lease.despite_copies)])
+    arguments = [lease.token, _ms(lease.lease_s), int(lease.despite_copies), keys.CONTACTS_CHANNEL, lease.name.digest]
+    return _take(names, arguments)
 
 
 class RedisContacts:
@@ -54,22 +70,25 @@ class RedisContacts:
         self._connection = commands
         self._decode = decode
         self.on_awaited: Callable[[str], None] = lambda _: None
-        self.on_ended: Callable[[str, bool], None] = lambda _digest, _is_shareable: None
+        self.on_ended: Callable[[str, bool, float | None], None] = lambda _digest, _is_shareable, _received_s: None
 
     def receive(self, encoded: bytes) -> None:
         """Receive a message of the channel; ignore malformed ones."""
-        raw, _, word = encoded.partition(b" ")
+        raw, word, time_ms = (*encoded.split(b" "), b"", b"")[:3]
         digest = raw.decode(errors="replace")
         if word == AWAITED:
             self.on_awaited(digest)
-        elif word in (SHAREABLE, OWN):
-            self.on_ended(digest, word == SHAREABLE)
+        elif word in (SHAREABLE, OWN) and not time_ms:
+            self.on_ended(digest, word == SHAREABLE, None)
+        elif word in (SHAREABLE, OWN) and time_ms.isdigit() and len(time_ms) < LONGEST_TIME:
+            self.on_ended(digest, word == SHAREABLE, int(time_ms) / 1000)
 
     async def begin(self, name: ContactName, token: str, lease_s: float) -> BegunContact:
         names = [keys.of_contact(*name), *keys.of_object(name.url, "copies")]
         arguments: list[Any] = [token, _ms(lease_s), keys.CONTACTS_CHANNEL, name.digest]
-        taken, remaining_ms, variants = await self._connection.ask(*_begin(names, arguments))
-        return BegunContact(bool(taken), int(remaining_ms) / 1000, await self._decode(name.url, variants))
+        taken, remaining_ms, variants, time_ms = await self._connection.ask(*_begin(names, arguments))
+        copies = await self._decode(name.url, variants)
+        return BegunContact(bool(taken), int(remaining_ms) / 1000, copies, int(time_ms) / 1000)
 
     async def renew(self, leases: Sequence[tuple[ContactName, str]], lease_s: float) -> None:
         await self._connection.ask_all(
@@ -77,13 +96,15 @@ class RedisContacts:
         )
 
     async def end(self, leases: Sequence[EndedLease]) -> None:
-        words = [b"%s %s" % (one.name.digest.encode(), SHAREABLE if one.is_shareable else OWN) for one in leases]
         await self._connection.ask_all(
-            [
-                _end([keys.of_contact(*one.name)], [one.token, keys.CONTACTS_CHANNEL, word])
-                for one, word in zip(leases, words, strict=True)
-            ]
+            [_end([keys.of_contact(*one.name)], [one.token, keys.CONTACTS_CHANNEL, _ended(one)]) for one in leases]
         )
+
+
+def _ended(lease: EndedLease) -> bytes:
+    """Return what is published when a lease ends."""
+    words = [lease.name.digest.encode(), SHAREABLE if lease.is_shareable else OWN]
+    return b" ".join(words if lease.received_s is None else [*words, b"%d" % int(lease.received_s * 1000)])
 
 
 def _ms(seconds: float) -> int:

@@ -86,10 +86,10 @@ class MemoryContacts:
 
     def __init__(self) -> None:
         self.on_awaited: Callable[[str], None] = lambda _: None
-        self.on_ended: Callable[[str, bool], None] = lambda _digest, _is_shareable: None
+        self.on_ended: Callable[[str, bool, float | None], None] = lambda _digest, _is_shareable, _received_s: None
 
     async def begin(self, name: ContactName, token: str, lease_s: float) -> BegunContact:
-        return BegunContact(True, lease_s, [])
+        return BegunContact(True, lease_s, [], 0.0)
 
     async def renew(self, leases: Sequence[tuple[ContactName, str]], lease_s: float) -> None:
         """Do nothing: no lease ends by itself."""
@@ -168,8 +168,8 @@ class MemoryBackend:
     async def look_up(self, url: str, *, copies: bool, lease: AskedLease | None = None) -> LookUp:
         (record,) = await self.records([url])
         known = await self.copies(url)
-        is_leased = lease is not None and (lease.despite_copies or not known)
-        return LookUp(record, known if copies else None, await self.equivalent(url), is_leased)
+        lease_time_s = self._clock.now() if lease is not None and (lease.despite_copies or not known) else None
+        return LookUp(record, known if copies else None, await self.equivalent(url), lease_time_s)
 
     async def equivalent(self, url: str) -> str | None:
         return self._searches.find(url, "")

@@ -49,6 +49,9 @@ class CopyResult:
 
     copy: Copy
     body: Body
+    received_s: float | None = None
+    """When another process received it, at the earliest, by the monotonic clock of this one; None if that is not known,
+    or this process has received it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,8 @@ class PartsResult:
     serve: ServeParts
     sources: Sequence[tuple[Span, Stored]]
     """Their contents."""
+    received_s: float | None
+    """As that of a `CopyResult`."""
 
     @property
     def copy(self) -> Copy:

@@ -111,7 +111,7 @@ class RequestJoiner:
             return await self._answer(contact, flight, variant)
         finally:
             if isinstance(turn, ContactLease):
-                end_lease(turn, contact, await flight.result())
+                end_lease(turn, contact, await flight.result(), self.clock)
 
     async def _answer(self, contact: Contact, flight: Flight, variant: Values) -> Answer:
         """Return the answer of the request's own contact; remember whether it could be shared."""
@@ -176,7 +176,8 @@ class RequestJoiner:
     async def _shared(self, contact: Contact, result: SharedResult) -> Answer | None:
         """Return the answer with the response to another request; None if that may not answer this one."""
         context, ask = contact.context, contact.ask
-        use = self._peers.use_of(contact, result.copy, self.active.site)
+        received_s = None if isinstance(result, StreamingResult) else result.received_s
+        use = self._peers.use_of(contact, result.copy, self.active.site, received_s)
         if use is None:
             self.hit_for_miss.select(ask.request, result.copy.head)
             return None

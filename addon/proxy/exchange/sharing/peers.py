@@ -69,14 +69,17 @@ class PeerContacts:
         known: set[tuple[float, str]] | None = None
         may_use_parts = "range" in request.fields
 
+        received: float | None = None
+
         def reuse_of(copy: Copy) -> Reuse | None:
             # Clocks may differ: only what was stored during the wait can be newer than the request.
             if copy.rule != contact.rule.key:
                 return None
-            return self.use_of(contact, copy, site, may_be_new=_identity(copy) not in (known or ()))
+            return self.use_of(contact, copy, site, -math.inf if _identity(copy) in (known or ()) else received)
 
-        async def choose(copies: CopySet) -> CopyResult | PartsResult | None:
-            nonlocal known
+        async def choose(copies: CopySet, received_s: float | None) -> CopyResult | PartsResult | None:
+            nonlocal known, received
+            received = received_s
             parts: list[Copy] = []
             if may_use_parts and copies.may_have_parts:
                 in_parts = await self.store.copies(request.target.url, partition_of(request.partition))
@@ -87,19 +90,22 @@ class PeerContacts:
                 if reuse_of(copy) is not None:
                     body = await self.stored.of(copy)
                     if body is not None:
-                        return CopyResult(copy, body)
+                        return CopyResult(copy, body, received_s)
             serve = on_awaited_parts(request, parts, copies.copies, site, reuse_of)
             sources = None if serve is None else await self.parts.sources(serve.parts)
-            return None if serve is None or sources is None else PartsResult(serve, sources)
+            return None if serve is None or sources is None else PartsResult(serve, sources, received_s)
 
         return await self.store.contact_leases.turn(name, request.partition, choose, PATIENCE_S)
 
-    def use_of(self, contact: Contact, copy: Copy, site: Site, *, may_be_new: bool = True) -> Reuse | None:
+    def use_of(self, contact: Contact, copy: Copy, site: Site, received_s: float | None = None) -> Reuse | None:
         """Decide on the reuse of another request's response for this one, which waited for it; None if not allowed.
 
-        `may_be_new`: whether it may have arrived after the request, which decides if it has no remaining lifetime.
+        `received_s`: when it was received, by the monotonic clock of this process; whether that is after the request
+        decides if it has no remaining lifetime. None: by the time that the copy bears.
         """
-        now_s = self.clock.now()
+        now_s, arrived_s = self.clock.now(), contact.context.record.time_s
+        if received_s is not None:
+            arrived_s = -math.inf if received_s >= _monotonic_s(arrived_s, self.clock) else math.inf
         if not self._may_be_used(contact, copy) or copy.response_time_s > now_s + CLOCK_TOLERANCE_S:
             return None
         return shared_use(
@@ -107,7 +113,7 @@ class PeerContacts:
             copy,
             contact.rule,
             site,
-            arrived_s=contact.context.record.time_s if may_be_new else math.inf,
+            arrived_s=arrived_s,
             now_s=now_s,
         )
 
@@ -116,18 +122,26 @@ class PeerContacts:
         return not ((copy.local and contact.context.restricted) or self.store.is_dead(copy))
 
 
-def end_lease(lease: ContactLease, contact: Contact, result: FlightResult) -> None:
+def end_lease(lease: ContactLease, contact: Contact, result: FlightResult, clock: Clock) -> None:
     """End the lease of a contact with this result, as soon as its content is complete, or takes too long."""
     if isinstance(result, StreamingResult):
         late = asyncio.get_running_loop().call_later(CONTENT_S, lambda: lease.end(is_shareable=False))
 
         def ended() -> None:
             late.cancel()
-            lease.end(is_shareable=contact.context.record.stored)
+            received_s = _monotonic_s(result.copy.response_time_s, clock)
+            lease.end(is_shareable=contact.context.record.stored, received_s=received_s)
 
         result.spool.on_end(ended)
+    elif isinstance(result, CopyResult):
+        lease.end(is_shareable=True, received_s=_monotonic_s(result.copy.response_time_s, clock))
     else:
-        lease.end(is_shareable=isinstance(result, CopyResult))
+        lease.end(is_shareable=False)
+
+
+def _monotonic_s(time_s: float, clock: Clock) -> float:
+    """Return a past moment of policy time by the monotonic clock."""
+    return clock.monotonic() - clock.to_real_s(max(0.0, clock.now() - time_s))
 
 
 def _identity(copy: Copy) -> tuple[float, str]:

@@ -20,7 +20,7 @@ PATIENCE_S = 30.0
 def turn(
     store: Store, patience_s: float = PATIENCE_S, begun: asyncio.Event | None = None
 ) -> Awaitable[CopySet | ContactLease | None]:
-    async def choose(copies: CopySet) -> CopySet | None:
+    async def choose(copies: CopySet, _received_s: float | None) -> CopySet | None:
         if begun is not None:
             begun.set()
         return copies if copies.copies else None

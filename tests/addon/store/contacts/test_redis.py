@@ -32,7 +32,10 @@ async def contacts(valkey: Any) -> AsyncIterator[RedisContacts]:
 async def test_one_process_has_the_lease_until_it_ends(contacts: RedisContacts, valkey: Any) -> None:
     with valkey.client as client:
         client.hset(keys.of_object(A.url, "copies")[0], "variant", b"copy")
-        assert (await contacts.begin(A, "one", LEASE_S)) == (True, LEASE_S, [b"copy"])
+        before_s = time.time()
+        *begun, time_s = await contacts.begin(A, "one", LEASE_S)
+        assert begun == [True, LEASE_S, [b"copy"]]
+        assert before_s - 0.01 < time_s < time.time()
         assert not (await contacts.begin(A, "two", LEASE_S)).is_ours
         assert (await contacts.begin(A._replace(digest="ab"), "two", LEASE_S)).is_ours, "another variant"
         await contacts.renew([(A, "one"), (A, "two")], 2 * LEASE_S)
@@ -46,17 +49,17 @@ async def test_one_process_has_the_lease_until_it_ends(contacts: RedisContacts, 
 
 
 async def test_holder_and_waiting_processes_are_notified(contacts: RedisContacts, valkey: Any) -> None:
-    awaited, ended = list[str](), list[tuple[str, bool]]()
+    awaited, ended = list[str](), list[tuple[str, bool, float | None]]()
     contacts.on_awaited, contacts.on_ended = awaited.append, lambda *end: ended.append(end)
     with valkey.client as client:
         channel = client.pubsub()
         channel.subscribe(keys.CONTACTS_CHANNEL)
         assert channel.get_message(timeout=5)
-        for token, is_shareable in (("one", True), ("two", False)):
+        for token, is_shareable, received_s in (("one", True, 1_800_000_000.5), ("two", False, None)):
             assert (await contacts.begin(A, token, LEASE_S)).is_ours
             for _ in range(3):
                 await contacts.begin(A, "other", LEASE_S)
-            await contacts.end([EndedLease(A, token, is_shareable)])
+            await contacts.end([EndedLease(A, token, is_shareable, received_s)])
         await contacts.begin(A, "three", LEASE_S)
         await contacts.end([EndedLease(A, "three", is_shareable=True)])
         while (message := channel.get_message(timeout=0.2)) is not None:
@@ -64,7 +67,7 @@ async def test_holder_and_waiting_processes_are_notified(contacts: RedisContacts
     contacts.receive(b"rubbish")
     contacts.receive(b"\xff shareable ?")
     assert awaited == [A.digest] * 2, "once for each lease"
-    assert ended == [(A.digest, True), (A.digest, False)], "not where no process waits"
+    assert ended == [(A.digest, True, 1_800_000_000.5), (A.digest, False, None)], "not where no process waits"
 
 
 async def test_what_bestbefore_did_not_write_there_does_no_harm(contacts: RedisContacts, valkey: Any) -> None:

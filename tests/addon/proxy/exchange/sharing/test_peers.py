@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mitmproxy.test import tflow
 
-from bestbefore.addon.clock import ManualClock, RealClock
+from bestbefore.addon.clock import FastClock, RealClock
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.answer import Answer
@@ -38,6 +38,8 @@ class Origin:
         self.content_s = 0.0
         """How long the second half of the content takes."""
         self.supports_ranges = True
+        self.began = False
+        """Whether content has been read."""
 
     async def fetch(self, request: Request, **_: Any) -> Fetched:
         self.contacts += 1
@@ -54,6 +56,7 @@ class Origin:
         return Fetched(part.head, now_s, now_s, self._content(content), len(content))
 
     async def _content(self, content: bytes) -> Any:
+        self.began = True
         yield content[:1]
         await asyncio.sleep(self.content_s)
         yield content[1:]
@@ -106,15 +109,35 @@ async def test_one_contact_for_all(processes: list[Exchanges], origin: Origin) -
         await asyncio.gather(*(one._store.purge("http://example.org/") for one in processes))
 
 
+def set_ahead(process: Exchanges, by_s: float) -> None:
+    clock = FastClock(RealClock().now() + by_s, 1.0)
+    process._clock, process._joiner = clock, replace(process._joiner, clock=clock)
+
+
+@pytest.mark.parametrize("ahead_s", [-5.0, 5.0])
 async def test_one_contact_for_all_where_clocks_differ_by_seconds(
-    processes: list[Exchanges], origin: Origin, monkeypatch: pytest.MonkeyPatch
+    processes: list[Exchanges], origin: Origin, ahead_s: float
 ) -> None:
-    behind = ManualClock(RealClock().now() - 5.0)
-    monkeypatch.setattr(processes[1], "_clock", behind)
-    monkeypatch.setattr(processes[1], "_joiner", replace(processes[1]._joiner, clock=behind))
-    found = await crowd(processes, *[()] * 8)
-    assert origin.contacts == 1
-    assert sum("; collapsed" in one for one in found) == 7
+    set_ahead(processes[1], ahead_s)
+    for origin.fields in (FRESH, STALE):
+        origin.contacts = 0
+        found = await crowd(processes, *[()] * 8)
+        assert origin.contacts == 1
+        assert sum("; collapsed" in one for one in found) == 7
+        await asyncio.gather(*(one._store.purge("http://example.org/") for one in processes))
+
+
+async def test_a_response_that_began_before_a_request_does_not_answer_it_without_a_lifetime(
+    processes: list[Exchanges], origin: Origin
+) -> None:
+    origin.fields, origin.content_s = STALE, 0.3
+    first = asyncio.ensure_future(answers(processes[:1], ()))
+    while not origin.began:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    (late,) = await crowd(processes[1:], ())
+    assert "; collapsed" not in late
+    await first
+    assert origin.contacts == 2
 
 
 @pytest.mark.parametrize("fields", [PRIVATE, NO_STORE])
