@@ -1,5 +1,6 @@
 """Four proxies on one cluster behind HAProxy, with clocks that differ by seconds."""
 
+import asyncio
 import itertools
 import re
 import shutil
@@ -70,6 +71,11 @@ class Fleet:
         finally:
             connection.close()
 
+    def in_progress(self) -> float:
+        """How many requests the proxies are answering."""
+        gauges = [re.search(r"^bestbefore_requests_in_progress (\S+)", one.metrics(), re.M) for one in self.proxies]
+        return sum(float(gauge[1]) for gauge in gauges if gauge is not None)
+
     def having(self, url: str) -> int:
         """How many of the proxies have a copy that they may serve."""
         return sum(proxy.get(url, {"Cache-Control": "only-if-cached"}).status == 200 for proxy in self.proxies)
@@ -128,9 +134,20 @@ def until(condition: Callable[[], bool], within_s: float = PATIENCE_S) -> float:
 
 async def test_they_share_contacts_and_invalidations(start_fleet: Start, start_origin: Start) -> None:
     fleet = start_fleet(CLOCKS_S, 1)
+    asked = asyncio.Event()
+
+    async def all_have_asked() -> None:
+        """Return a second after the proxies have the requests of all clients: then they have asked the store."""
+        while not asked.is_set():
+            in_progress = await asyncio.to_thread(fleet.in_progress)
+            await asyncio.sleep(1.0)
+            if in_progress == CLIENTS:
+                asked.set()
+
     for lifetime in ("max-age=60", "max-age=0"):
         async with serving(SlowOrigin("Cache-Control: " + lifetime, 'ETag: "1"')) as origin:
-            origin.delay_s = 6.0  # clocks differ by as much, and a little is computed
+            asked.clear()
+            origin.ready = all_have_asked
             answers = await all_at_once(CLIENTS, lambda: get(fleet, origin.url + "/"))
             assert {body for _, body in answers} == {origin.body}
             passed = {line for head, _ in answers for line in head.lower().split(b"\r\n") if line.startswith(b"via:")}

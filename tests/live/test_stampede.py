@@ -27,8 +27,10 @@ class SlowOrigin:
         self.lines = lines
         self.body = body
         self.delay_s = DELAY_S
-        self.together: asyncio.Barrier | None = None
-        """Where this many requests meet before each is answered, in place of the delay."""
+        self.ready: Callable[[], Awaitable[object]] | None = None
+        """What is waited for before each answer, in place of the delay."""
+        self.ready: Callable[[], Awaitable[object]] | None = None
+        """What is waited for before the delay."""
         self.contacts = self.under_way = self.at_once = 0
         self.url = ""
         self.started = asyncio.Event()
@@ -47,7 +49,9 @@ class SlowOrigin:
                 self.under_way += 1
                 self.at_once = max(self.at_once, self.under_way)
                 self.started.set()
-                await (asyncio.sleep(self.delay_s) if self.together is None else self.together.wait())
+                if self.ready is not None:
+                    await self.ready()
+                await (asyncio.sleep(self.delay_s) if self.ready is None else self.ready())
                 self.under_way -= 1
                 current = b'If-None-Match: "1"' in head
                 status = "304 Not Modified" if current else "200 OK"
@@ -93,10 +97,12 @@ class SlowContent(SlowOrigin):
 async def serving[O: SlowOrigin](origin: O) -> AsyncIterator[O]:
     server = await asyncio.start_server(origin.serve, "127.0.0.1", 0, backlog=1024)
     origin.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    yield origin
-    server.close()
-    origin.end()
-    await server.wait_closed()
+    try:
+        yield origin
+    finally:
+        server.close()
+        origin.end()
+        await server.wait_closed()
 
 
 async def get(proxy: Any, url: str, *lines: str) -> tuple[bytes, bytes]:
@@ -146,7 +152,7 @@ async def test_requests_do_not_wait_again_for_what_could_not_be_shared(shared_pr
     async with serving(SlowOrigin("Cache-Control: private")) as origin, asyncio.timeout(PATIENCE_S):
         origin.delay_s = 0.0
         await get(shared_proxy, origin.url + "/")
-        origin.together = asyncio.Barrier(6)  # as many as are sent: without them the origin answers none
+        origin.ready = asyncio.Barrier(6).wait  # as many as are sent: without them the origin answers none
         for _ in range(2):
             answers = await all_at_once(6, lambda: get(shared_proxy, origin.url + "/"))
             assert all(body == origin.body for _, body in answers)
@@ -157,7 +163,7 @@ async def test_an_api_is_learnt_from_one_query(shared_proxy: Any) -> None:
     async with serving(SlowOrigin("Cache-Control: no-store")) as origin, asyncio.timeout(PATIENCE_S):
         origin.delay_s = 0.0
         await get(shared_proxy, origin.url + "/api?q=1")
-        origin.together = asyncio.Barrier(6)
+        origin.ready = asyncio.Barrier(6).wait
         for query in ("?q=2", "?q=3"):
             await all_at_once(6, lambda query=query: get(shared_proxy, origin.url + "/api" + query))
         assert origin.contacts == 13
@@ -215,7 +221,7 @@ async def test_content_that_breaks_off_is_complete_for_nobody(shared_proxy: Any)
 async def test_cookies_are_no_part_of_a_crowd(shared_proxy: Any) -> None:
     """A page without lifetime that was fetched with a cookie answers nobody else, however close they follow."""
     async with serving(SlowOrigin('ETag: "1"')) as origin, asyncio.timeout(PATIENCE_S):
-        origin.together = asyncio.Barrier(5)  # none waits for another
+        origin.ready = asyncio.Barrier(5).wait  # none waits for another
         answers = await asyncio.gather(*(get(shared_proxy, origin.url + "/", f"Cookie: id={n}") for n in range(5)))
         assert origin.contacts == 5
         assert not any(b"collapsed" in head for head, _ in answers)
