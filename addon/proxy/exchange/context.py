@@ -43,6 +43,8 @@ class RequestContext:
     """The content of the request."""
     lease: ContactLease | None = None
     """The lease of a contact that was taken with a look-up."""
+    decided_on: tuple[Copy, ...] = ()
+    """The copies on which the decision to make a contact is based."""
     found: CopySet | None = None
     """The copies that the look-up of a likely contact has found: others were stored after the request came."""
 

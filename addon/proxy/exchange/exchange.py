@@ -202,6 +202,7 @@ class Exchanges:
         if isinstance(decision, Refuse):
             return self._answers.refused(context, decision.status, decision.detail)
         if isinstance(decision, Ask):
+            context.decided_on = copies
             pass_interim = partial(_pass_interim, interim, self.site) if rule.interim else no_interim
             answer = await self._joiner.ask(Contact(context, decision, rule, self._background, pass_interim, upload))
             if decision.bypass:

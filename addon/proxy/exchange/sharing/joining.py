@@ -70,6 +70,11 @@ class RequestJoiner:
         variant = self.hit_for_miss.variant(ask.request)
         if ask.bypass or variant is None or not may_join(ask.request, contact.rule):
             return await self.contacts.answer(contact, Flight())
+        # A crowd's last requests may come here when the contact of the first has ended.
+        arrived = await self._peers.arrived(contact, self.active.site)
+        answer = None if arrived is None else await self._shared(contact, arrived)
+        if answer is not None:
+            return answer
         while (flight := self.flights.of(ask.request, variant)) is not None:
             joined = await self._join(contact, flight) if self._waits(ask, flight, variant) else None
             if joined is not None:

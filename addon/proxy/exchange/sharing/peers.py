@@ -97,6 +97,24 @@ class PeerContacts:
 
         return await self.store.contact_leases.turn(name, request.partition, choose, PATIENCE_S)
 
+    async def arrived(self, contact: Contact, site: Site) -> CopyResult | None:
+        """Return a response in memory that may answer a request, and has arrived since its decision; None if none has.
+
+        Requests with credentials or a range have none.
+        """
+        request = contact.ask.request
+        in_memory = self.store.hot(request.target.url, request.partition)
+        if in_memory is None or contact.upload is not None or range_fields(request) != ():
+            return None
+        known = {_identity(copy) for copy in (*contact.ask.candidates, *contact.context.decided_on)}
+        for copy in in_memory.copies:
+            if _identity(copy) in known or copy.rule != contact.rule.key or self.use_of(contact, copy, site) is None:
+                continue
+            body = await self.stored.of(copy)
+            if body is not None:
+                return CopyResult(copy, body)
+        return None
+
     def use_of(self, contact: Contact, copy: Copy, site: Site, received_s: float | None = None) -> Reuse | None:
         """Decide on the reuse of another request's response for this one, which waited for it; None if not allowed.
 

@@ -171,6 +171,34 @@ async def test_requests_wait_again_once_a_response_may_be_shared(exchanges: Exch
     assert await crowd(exchanges, origin, *[request()] * 3) == [1]
 
 
+@pytest.mark.parametrize("fields", [(FRESH,), (ETAG, STALE)])
+async def test_a_request_that_is_still_looked_up_when_the_contact_ends_makes_none(
+    exchanges: Exchanges,
+    origin: Origin,
+    monkeypatch: pytest.MonkeyPatch,
+    fields: tuple[tuple[str, str], ...],
+) -> None:
+    origin.fields, look_up, goes_on = fields, exchanges._store.look_up, asyncio.Event()
+    first = asyncio.ensure_future(answer_to(request(), tflow.tclient_conn(), exchanges))
+    await settled()
+
+    async def slow(*given: Any, **named: Any) -> Any:
+        found = await look_up(*given, **named)
+        await goes_on.wait()
+        return found
+
+    monkeypatch.setattr(exchanges._store, "look_up", slow)
+    second = asyncio.ensure_future(answer_to(request(), tflow.tclient_conn(), exchanges))
+    await settled()
+    origin.answer()
+    await (await first).read()
+    await settled()
+    goes_on.set()
+    async with asyncio.timeout(PATIENCE_S):
+        assert "; collapsed" in ((await second).head.fields.get("cache-status") or "")
+    assert origin.contacts == 1
+
+
 @pytest.mark.parametrize("name", ["Cookie", "Authorization"])
 async def test_requests_with_other_credentials_do_not_wait_for_each_other(
     exchanges: Exchanges, origin: Origin, name: str
