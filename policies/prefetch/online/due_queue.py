@@ -55,8 +55,11 @@ class DueQueue:
         """Queue different objects, or move them to other times. Those that are never due are appended at once."""
         self._reserve(int(slots.max(initial=-1)) + 1)
         places = np.frombuffer(self._places, dtype=np.intc)
-        if (due_s == np.inf).all() and (places[slots] == OUT).all():
+        undue = bool((due_s == np.inf).all() and (places[slots] == OUT).all())
+        if undue:
             places[slots] = np.arange(len(self._slots), len(self._slots) + slots.size)
+        del places  # while a view exists the array cannot grow, and a profiler may keep this frame
+        if undue:
             self._slots.frombytes(slots.astype(np.intc).tobytes())
             self._due_s.frombytes(due_s.tobytes())
             return

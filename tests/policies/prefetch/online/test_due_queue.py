@@ -1,5 +1,7 @@
 """The queue against a sorted list, through random changes."""
 
+import sys
+
 import numpy as np
 
 from bestbefore.policies.prefetch.online.due_queue import DueQueue
@@ -42,3 +44,17 @@ def test_filling_replaces_what_was_queued():
     assert queue.first() is None
     queue.put(1, 5.0)
     assert queue.first() == (5.0, 1)
+
+
+def test_a_queue_grows_while_a_profiler_keeps_its_frames():
+    """As the one in each worker of Dask does."""
+    kept = []
+    queue = DueQueue()
+    sys.setprofile(lambda frame, _event, _argument: kept.append(frame))
+    try:
+        queue.put_all(np.arange(5), np.full(5, np.inf))
+        queue.put_all(np.arange(3), np.zeros(3))
+        queue.put(9, 1.0)
+    finally:
+        sys.setprofile(None)
+    assert (len(queue), bool(kept)) == (6, True)
