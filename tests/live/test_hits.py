@@ -139,6 +139,7 @@ NOT_STORED = b"HTTP/1.1 200 OK\r\nCache-Control: no-store\r\n%b\r\n" + CONTENT
 WITH_LENGTH = NOT_STORED % (b"Content-Length: %d\r\n" % len(CONTENT))
 
 
+@pytest.mark.parametrize("intercepted", [False, True])
 @pytest.mark.parametrize(
     "response",
     [
@@ -151,12 +152,12 @@ WITH_LENGTH = NOT_STORED % (b"Content-Length: %d\r\n" % len(CONTENT))
     ids=["with its length", "to the end", "with early hints", "a refusal", "with surplus"],
 )
 def test_misses_are_the_same_whether_requests_come_whole_in_pieces_or_at_once(
-    shared_proxy: Any, start_raw_origin: Callable[..., str], response: bytes
+    shared_proxy: Any, start_raw_origin: Callable[..., str], authority: Any, response: bytes, intercepted: bool
 ) -> None:
-    url = start_raw_origin(response)
+    url = start_raw_origin(response, authority.leaf_file if intercepted else None)
     found = []
     for pieces in ((slice(-5), slice(-5, None)), (slice(None),)):
-        with closing(Connection(shared_proxy.port, url, intercepted=False)) as connection:
+        with closing(Connection(shared_proxy.port, url, intercepted=intercepted)) as connection:
             twice = connection.request(b"GET", b"") * 2
             request = twice[: len(twice) // 2]
             connection.send(*(request[piece] for piece in pieces))

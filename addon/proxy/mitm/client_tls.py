@@ -54,10 +54,22 @@ class EndingClientTLS(ClientTLSLayer):
     def answered(self, end: int) -> bool:
         """Discard decrypted content that was answered. Returns whether nothing is left for `receive_data`."""
         self._ahead = self._ahead[end:]
-        if self._ahead or self.tls.get_shutdown() or self.tls.get_state_string() == b"error":
+        if self._ahead or self._has_ended():
             return False
         self._read_ahead = 0
         return True
+
+    def has_only(self, size: int) -> bool:
+        """Whether decrypted content of this size, and no other data, is to be passed on."""
+        return self._read_ahead > 0 and len(self._ahead) == size and not self._has_ended()
+
+    def take(self) -> int:
+        """Discard the decrypted content, as for `has_only`. Returns how many bytes it was encrypted."""
+        size, self._read_ahead, self._ahead = self._read_ahead, 0, b""
+        return size
+
+    def _has_ended(self) -> bool:
+        return bool(self.tls.get_shutdown()) or self.tls.get_state_string() == b"error"  # as OpenSSL calls it
 
     def encrypt(self, content: bytes) -> bytes:
         """Return the records of content for the client."""
@@ -80,7 +92,7 @@ class EndingClientTLS(ClientTLSLayer):
         for command in super().receive_data(data):
             if not (isinstance(command, commands.Log) and command.message.startswith("TLS Error: ")):
                 yield command
-        if self.conn.error is None and self.tls.get_state_string() == b"error":  # as OpenSSL calls it
+        if self.conn.error is None and self.tls.get_state_string() == b"error":
             self.conn.error = AFTER_HANDSHAKE
             yield self._line(AFTER_HANDSHAKE, logging.WARNING)
             yield TlsFailedClientHook(TlsData(self.conn, self.context, self.tls))

@@ -13,6 +13,7 @@ from mitmproxy.proxy.mode_specs import ReverseMode
 
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.mitm import bounds
+from bestbefore.addon.proxy.mitm.client_tls import EndingClientTLS
 from bestbefore.addon.proxy.mitm.gateway import Gateway
 from bestbefore.addon.proxy.mitm.http2 import CalmHttp2Server
 from bestbefore.addon.proxy.mitm.request_reader import StrictHttp1Server
@@ -23,6 +24,7 @@ from bestbefore.addon.proxy.mitm.wire.tls_hits import TlsHits, tls_of
 from bestbefore.addon.proxy.mitm.wire.written import AtSocket, HitAnswerer, Unanswered, Written
 
 Commands = layer.CommandGenerator[Any]
+UnansweredFinder = Callable[[EndingClientTLS], Unanswered | None]
 
 MERGED_BYTES = 64 * 1024
 """Up to this size, data for one connection is merged into one write. Copying more costs more than a write."""
@@ -93,14 +95,17 @@ class CachingHttpLayer(HttpLayer):
             self._gateway.answer_at_socket(self.context.client, AtSocket(self._hits_before_close, self._unanswered))
         elif hits is not None:
             is_ready = partial(internals.is_between_messages, self)
-            self._answer_within_tls(is_ready, partial(hits.answer, may_close=False))
+            self._answer_within_tls(is_ready, partial(hits.answer, may_close=False), self._unanswered)
 
-    def _answer_within_tls(self, is_ready: Callable[[], bool], answer: HitAnswerer) -> None:
-        """Answer hits at the socket of a client, if its TLS is mitmproxy's."""
+    def _answer_within_tls(
+        self, is_ready: Callable[[], bool], answer: HitAnswerer, unanswered: UnansweredFinder | None = None
+    ) -> None:
+        """Answer requests at the socket of a client, if its TLS is mitmproxy's. `unanswered`: None: only hits."""
         tls = tls_of(self.context.layers)
         if tls is not None:
             within = TlsHits(tls, tuple(self.context.layers), is_ready, answer)
-            self._gateway.answer_at_socket(self.context.client, AtSocket(within.answer, lambda: None))
+            behind = partial(unanswered, tls) if unanswered is not None else lambda: None
+            self._gateway.answer_at_socket(self.context.client, AtSocket(within.answer, behind, tls.encrypt))
 
     def _answer_stream(self, stream_id: int, headers: Sequence[tuple[bytes, bytes]]) -> Answer | None:
         """Answer a request over HTTP/2 if it is a hit, and the client can receive the response."""
@@ -120,16 +125,21 @@ class CachingHttpLayer(HttpLayer):
             return None
         return self._hits.answer(data, may_close=False)
 
-    def _unanswered(self) -> Unanswered | None:
-        """Return the simple request that is no hit behind what was answered last; None if mitmproxy reads it."""
+    def _unanswered(self, tls: EndingClientTLS | None = None) -> Unanswered | None:
+        """Return the simple request that is no hit behind what was answered last; None if mitmproxy reads it.
+
+        Within TLS, mitmproxy also reads one with which more has come, as what it was encrypted to cannot be divided.
+        """
         if self._hits is None or self._hits.unanswered is None or not internals.is_between_messages(self):
             return None
         (simple, started_s, size), self._hits.unanswered = self._hits.unanswered, None
+        if tls is not None and not tls.has_only(size):
+            return None
         pending = self._gateway.begin(simple.request, self.context.client, started_s)
         if pending is None:
             return None
         self._hits.forget()
-        return Unanswered(pending, size)
+        return Unanswered(pending, size if tls is None else tls.take())
 
     def _answer_hits(self, hits: WireHits, data: bytes) -> layer.CommandGenerator[bytes]:
         """Answer the hits at the beginning of the data; return the rest, which mitmproxy reads."""

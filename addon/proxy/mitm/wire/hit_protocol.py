@@ -123,6 +123,6 @@ def install(gateway: Gateway, client: Client, answers: AtSocket) -> None:
         inner = current.inner if isinstance(current, HitProtocol) else current
 
         def exchange(pending: Pending) -> SocketExchange:
-            return SocketExchange(gateway, client, socket, pending.context.request.method)
+            return SocketExchange(gateway, client, socket, pending.context.request.method, answers.encode)
 
         socket.transport.set_protocol(HitProtocol(socket, inner, answers, exchange))

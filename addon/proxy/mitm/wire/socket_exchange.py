@@ -4,7 +4,7 @@ It is asked of the gateway and sent as the streams do it (`mitm.stream`), withou
 which take a third of the processor time of a miss.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -23,10 +23,14 @@ from bestbefore.addon.rfc9111.message import Head
 class SocketExchange:
     """One request and its answer."""
 
-    def __init__(self, gateway: Gateway, client: Client, socket: ClientSocket, method: str) -> None:
+    def __init__(
+        self, gateway: Gateway, client: Client, socket: ClientSocket, method: str, encode: Callable[[bytes], bytes]
+    ) -> None:
+        """`encode` returns what is sent for a part of the answer."""
         self._gateway = gateway
         self._client = client
         self._socket = socket
+        self._encode = encode
         self._method = method
         self._interim = MAX_FORWARDED
         """How many interim responses may still be forwarded."""
@@ -47,7 +51,10 @@ class SocketExchange:
     def _send_interim(self, head: Head) -> None:
         if self._interim and not self.is_gone:
             self._interim -= 1
-            self._socket.write(head_bytes(head, self._method)[0])
+            self._write(head_bytes(head, self._method)[0])
+
+    def _write(self, part: bytes) -> None:
+        self._socket.write(self._encode(part))
 
     async def _send(self, answer: Answer) -> bool:
         """Send an answer; False if that fails."""
@@ -55,7 +62,7 @@ class SocketExchange:
             answer.head = replace(answer.head, fields=answer.head.fields.replaced("Connection", "close"))
         if answer.chunks is not None or len(answer.body) > WHOLE_BYTES:
             return await self._send_chunks(answer, answer.chunks or pieces(answer.body))
-        self._socket.write(response_bytes(answer, self._method))
+        self._write(response_bytes(answer, self._method))
         is_complete = len(answer.body) <= PIECE_BYTES or await self._is_taken()
         answer.finish(len(answer.body), complete=is_complete)
         return is_complete
@@ -64,13 +71,13 @@ class SocketExchange:
         """Send the head and the content as it arrives, no faster than the client reads; False if either end fails."""
         head, is_chunked = head_bytes(answer.head, self._method)
         sent = 0
-        self._socket.write(head)
+        self._write(head)
         try:
             async with aclosing(chunks):
                 async for chunk in chunks:
                     if self.is_gone:
                         break
-                    self._socket.write(chunk_bytes(chunk, is_chunked=is_chunked))
+                    self._write(chunk_bytes(chunk, is_chunked=is_chunked))
                     sent += len(chunk)
                     await self._gateway.drained(self._client)
         except Exception as error:
@@ -80,7 +87,7 @@ class SocketExchange:
             answer.finish(sent, complete=False)
             return False
         if is_chunked and not self.is_gone:
-            self._socket.write(LAST_CHUNK)
+            self._write(LAST_CHUNK)
         answer.finish(sent, complete=not self.is_gone)
         return not self.is_gone
 

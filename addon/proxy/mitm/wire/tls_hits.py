@@ -1,4 +1,4 @@
-"""Hits within TLS, answered at the socket: data is decrypted before mitmproxy's layers get it."""
+"""Requests within TLS, answered at the socket: data is decrypted before mitmproxy's layers get it."""
 
 from collections.abc import Callable, Sequence
 

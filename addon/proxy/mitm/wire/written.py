@@ -40,3 +40,5 @@ class AtSocket:
     hits: HitAnswerer
     unanswered: Callable[[], Unanswered | None]
     """Returns the request behind what was answered last; None if it is not simple, and mitmproxy reads it."""
+    encode: Callable[[bytes], bytes] = bytes
+    """Returns what is sent for a part of the answer to such a request: its records, within TLS."""

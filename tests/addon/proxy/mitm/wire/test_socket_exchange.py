@@ -79,7 +79,7 @@ class Server(FixedGateway):
                 socket,
                 transport.get_protocol(),
                 AtSocket(self.hits, self.unanswered),
-                lambda _: SocketExchange(self, None, socket, "GET"),  # type: ignore[arg-type]
+                lambda _: SocketExchange(self, None, socket, "GET", bytes),  # type: ignore[arg-type]
             )
         )
         while data := await reader.read(1000):

@@ -83,13 +83,14 @@ class Wire:
                 self.to_client.write(self.layer.tls.bio_read(65536))
         self.layer.tunnel_state = TunnelState.OPEN
         self.hits = TlsHits(self.layer, [self.layer, self.child], lambda: self.child.is_between, self.answer)
-        self.unread = b""
-        self.answered = 0
+        self.unread = self.behind = b""
+        self.answered = self.asked = 0
 
     def answer(self, data: bytes) -> Written | None:
         n = 0
         while data.startswith(b"hit;", 4 * n):
             n += 1
+        self.behind = data[4 * n :]
 
         def finish() -> None:
             self.answered += n
@@ -102,6 +103,11 @@ class Wire:
             self.to_client.write(written.response)
             written.finish()
             data = data[written.end :]
+        if data and self.behind == b"ask;" and self.layer.has_only(4):
+            assert self.layer.take() == len(data)
+            self.asked += 1
+            self.to_client.write(self.layer.encrypt(b"ASK;"))
+            return
         self.unread += data
 
     def read(self, most: int) -> None:
@@ -124,8 +130,8 @@ def test_each_message_is_answered_once_and_in_order(context: Context, key_file: 
     wire, chosen = Wire(context, key_file), random.Random(seed)
     sent = b""
     for _ in range(60):
-        kinds = b"hit;", b"miss;", b"hi", b"t;", b"x" * 20_000 + b";"
-        for part in chosen.choices(kinds, (8, 3, 1, 1, 1), k=chosen.randint(1, 4)):
+        kinds = b"hit;", b"ask;", b"miss;", b"hi", b"t;", b"x" * 20_000 + b";"
+        for part in chosen.choices(kinds, (8, 3, 3, 1, 1, 1), k=chosen.randint(1, 4)):
             sent += part
             wire.tls.write(part)
         data = wire.from_client.read()
@@ -146,9 +152,22 @@ def test_each_message_is_answered_once_and_in_order(context: Context, key_file: 
     wire.receive(wire.from_client.read())
     while wire.unread:
         wire.read(65_535)
-    assert len(wire.child.got) + 4 * wire.answered == len(sent)
+    assert len(wire.child.got) + 4 * (wire.answered + wire.asked) == len(sent)
     assert wire.answered > 20
+    assert wire.asked > 3
     assert wire.child.is_closed, "the end of TLS came with the last hit"
+
+
+def test_a_request_with_which_tls_ends_is_left_to_the_layers(context: Context, key_file: Path) -> None:
+    wire = Wire(context, key_file)
+    wire.tls.write(b"ask;")
+    with suppress(ssl.SSLWantReadError):
+        wire.tls.unwrap()
+    wire.receive(wire.from_client.read())
+    assert not wire.asked
+    wire.read(65_535)
+    assert wire.child.got == b"ask;"
+    assert wire.child.is_closed
 
 
 def test_while_a_layer_waits_nothing_is_decrypted(context: Context, key_file: Path) -> None:
