@@ -3,13 +3,15 @@
     python tests/bench/misses.py [--rounds 7] [--requests 300] [--large-mb 1024] [--out docs/results/misses.md]
 
 The origin is nginx (Debian's package). One client with one connection asks each in turn. Squid is left out where it is
-not installed. Loopback only; Linux only, since processor time and memory are read from /proc.
+not installed; it intercepts no TLS here. Loopback only; Linux only, since processor time and memory are read from
+/proc.
 """
 
 import argparse
 import os
 import shutil
 import socket
+import ssl
 import statistics
 import subprocess
 import sys
@@ -21,6 +23,8 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from constant_origin import certificate
+from proxy_clients import tunnel
 from proxy_kinds import SQUID, await_port, processor_s
 from results_page import write_page
 
@@ -29,6 +33,8 @@ SIZE = 10 * 1024
 VALIDATED = 20
 """How many objects are validated in turn."""
 PORTS = {"direct": 18491, "bare lean": 18492, "bestbefore": 18493, "Squid": 18494, "mitmdump": 18495}
+SECURE_PORT = 18496
+"""nginx's, over TLS."""
 NGINX = """
 worker_processes 1;
 daemon off;
@@ -46,6 +52,9 @@ http {{
   scgi_temp_path {folder}/e;
   server {{
     listen 127.0.0.1:{port};
+    listen 127.0.0.1:{secure_port} ssl;
+    ssl_certificate {leaf};
+    ssl_certificate_key {leaf};
     root {folder};
     location /miss {{ add_header Cache-Control max-age=3600; try_files /small.bin =404; }}
     location /validated {{ add_header Cache-Control no-cache; try_files /small.bin =404; }}
@@ -56,10 +65,11 @@ http {{
 EXPLANATION = f"""Responses of {SIZE // 1024} KB from nginx on the same machine, one process each, all running at once
 and asked in turn by one client on one connection. *Misses* are for a new URL each, and are stored; *validations* are
 for {VALIDATED} objects with `no-cache`, which nginx confirms with 304 to a proxy that has a copy ("bare lean" and
-"direct" fetch them). *Bare lean* is mitmproxy with the six addons that a proxy needs, which forwards and does nothing
-else. Processor time is the proxy's own, with that of its store; times are medians of the rounds. Ratios are medians of
-the ratios within one round, with the smallest and the largest: on a machine with other work, those of processor time
-hold best, and times are those of a busy machine.
+"direct" fetch them). *Within TLS*, the client's connection is a tunnel that the proxy intercepts, and nginx is asked
+over TLS; its certificate is not verified. *Bare lean* is mitmproxy with the six addons that a proxy needs, which
+forwards and does nothing else. Processor time is the proxy's own, with that of its store; times are medians of the
+rounds. Ratios are medians of the ratios within one round, with the smallest and the largest: on a machine with other
+work, those of processor time hold best, and times are those of a busy machine.
 
 *A large body* may not be stored; mitmdump is set to stream it (`stream_large_bodies`), and memory is the peak of
 resident memory above that before the request."""
@@ -85,14 +95,18 @@ def running(large_bytes: int) -> Iterator[dict[str, int]]:
         with (folder / "large.bin").open("wb") as large:
             large.truncate(large_bytes)
         user = "proxy" if os.getuid() == 0 else os.environ.get("USER", "nobody")
-        (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=PORTS["direct"]))
+        (folder / "nginx.conf").write_text(NGINX.format(
+            folder=folder, port=PORTS["direct"], secure_port=SECURE_PORT, leaf=certificate(folder)
+        ))
+        (folder / "proxy.toml").write_text('[[domain]]\nmatch = "localhost"\nverify = false\n')
         (folder / "squid.conf").write_text(SQUID.format(port=PORTS["Squid"], folder=folder, user=user))
         scripts = Path(sys.executable).parent
         started: dict[str, list[str | Path]] = {
             "direct": ["nginx", "-c", folder / "nginx.conf", "-p", folder],
             "bare lean": [sys.executable, FOLDER / "bare_proxy.py", str(PORTS["bare lean"])],
             "bestbefore": [scripts / "bestbefore", "proxy", "--quiet", "--admin", "off", "--workers", "1",
-                           "--state", folder / "state", "--listen", f"127.0.0.1:{PORTS['bestbefore']}"],
+                           "--config", folder / "proxy.toml", "--state", folder / "state",
+                           "--listen", f"127.0.0.1:{PORTS['bestbefore']}"],
             "Squid": ["squid", "-N", "-f", folder / "squid.conf"],
             "mitmdump": [scripts / "mitmdump", "-q", "--listen-port", str(PORTS["mitmdump"]),
                          "--set", "stream_large_bodies=1m", "--set", f"confdir={folder / 'ca'}"],
@@ -112,8 +126,9 @@ def running(large_bytes: int) -> Iterator[dict[str, int]]:
 
 def fetched(connection: socket.socket, kind: str, path: str) -> int:
     """The size of the content that answers a request."""
-    authority = f"127.0.0.1:{PORTS['direct']}"
-    target = path if kind == "direct" else f"http://{authority}{path}"
+    is_secure = isinstance(connection, ssl.SSLSocket)
+    authority = f"localhost:{SECURE_PORT}" if is_secure else f"127.0.0.1:{PORTS['direct']}"
+    target = path if kind == "direct" or is_secure else f"http://{authority}{path}"
     connection.sendall(f"GET {target} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: bench\r\n\r\n".encode())
     received = b""
     while b"\r\n\r\n" not in received:
@@ -128,22 +143,27 @@ def fetched(connection: socket.socket, kind: str, path: str) -> int:
     return size
 
 
-def connected(kind: str) -> socket.socket:
-    """A connection to a proxy, or to the origin."""
+def connected(kind: str, *, is_secure: bool = False) -> socket.socket:
+    """A connection to a proxy, or to the origin; in a tunnel, or over TLS, if `is_secure`."""
+    if is_secure:
+        direct = SECURE_PORT if kind == "direct" else None
+        return tunnel(direct or PORTS[kind], f"localhost:{SECURE_PORT}", is_direct=direct is not None)
     connection = socket.create_connection(("127.0.0.1", PORTS[kind]), timeout=120)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
 
 
-def small(pids: dict[str, int], rounds: int, requests: int, *, validated: bool) -> dict[str, Measured]:
+def small(
+    pids: dict[str, int], rounds: int, requests: int, *, validated: bool, is_secure: bool
+) -> dict[str, Measured]:
     """Misses, or validations."""
     results: dict[str, Measured] = defaultdict(Measured)
     for nth in range(rounds + 1):  # the first round warms up
         for kind, pid in pids.items():
-            if kind == "mitmdump":
+            if kind == "mitmdump" or (is_secure and kind == "Squid"):
                 continue
             before_s, took = processor_s(pid), []
-            with closing(connected(kind)) as connection:
+            with closing(connected(kind, is_secure=is_secure)) as connection:
                 for number in range(requests):
                     path = f"/validated?{number % VALIDATED}" if validated else f"/miss?{kind[:4]}-{nth}-{number}"
                     began = time.perf_counter()
@@ -237,10 +257,11 @@ def main() -> None:
     given = parser.parse_args()
     printed = []
     with running(given.large_mb << 20) as pids:
-        for title, validated in (("Misses", False), ("Validations", True)):
-            found = small(pids, given.rounds, given.requests, validated=validated)
-            printed.append(small_table(title, found))
-            print(printed[-1], flush=True)
+        for is_secure, where in ((False, ""), (True, " within TLS")):
+            for title, validated in (("Misses", False), ("Validations", True)):
+                found = small(pids, given.rounds, given.requests, validated=validated, is_secure=is_secure)
+                printed.append(small_table(title + where, found))
+                print(printed[-1], flush=True)
         printed.append(large_table(given.large_mb, large(pids, max(1, given.rounds // 2))))
         print(printed[-1], flush=True)
     printed.append(f"Load average at the end, by this and by other work: {os.getloadavg()[1]:.1f}.\n")

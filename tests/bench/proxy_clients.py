@@ -5,6 +5,7 @@ import socket
 import ssl
 import struct
 import subprocess
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -40,16 +41,7 @@ def wrk(
 
 def tunnelled(port: int, host: str, *, seconds: float, http2: bool) -> tuple[float, float, float]:
     """The same for one client that asks for one URL again and again within one intercepted tunnel."""
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    context.set_alpn_protocols(["h2" if http2 else "http/1.1"])
-    plain = socket.create_connection(("127.0.0.1", port))
-    plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    plain.sendall(f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-    opened = b""
-    while b"\r\n\r\n" not in opened:
-        opened += plain.recv(4096)
-    with context.wrap_socket(plain, server_hostname="localhost") as tls:
+    with tunnel(port, host, http2=http2) as tls:
         ask = Http2Client(host, tls).ask if http2 else partial(ask_http1, host, tls)
         took, until = [], time.perf_counter() + seconds
         while (began := time.perf_counter()) < until:
@@ -57,6 +49,21 @@ def tunnelled(port: int, host: str, *, seconds: float, http2: bool) -> tuple[flo
             took.append(time.perf_counter() - began)
     took.sort()
     return len(took) / seconds, 1e3 * took[len(took) // 2], 1e3 * took[len(took) * 99 // 100]
+
+
+def tunnel(port: int, host: str, *, http2: bool = False, is_direct: bool = False) -> ssl.SSLSocket:
+    """TLS within a tunnel to a host, or without a tunnel if `is_direct`; the certificate is not verified."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_alpn_protocols(["h2" if http2 else "http/1.1"])
+    plain = socket.create_connection(("127.0.0.1", port), timeout=120)
+    plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if not is_direct:
+        plain.sendall(f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        opened = b""
+        while b"\r\n\r\n" not in opened:
+            opened += plain.recv(4096) or sys.exit("the proxy opened no tunnel")
+    return context.wrap_socket(plain, server_hostname="localhost")
 
 
 def ask_http1(host: str, tls: ssl.SSLSocket) -> None:
