@@ -14,7 +14,7 @@ import pytest
 pytestmark = pytest.mark.live
 
 BODY = bytes(range(256)) * 8
-NOT_ALIKE = re.compile(rb"(?<=\r\nAge: )\d+|(?<=; ttl=)\d+|[0-9a-f]{32}")
+NOT_ALIKE = re.compile(rb"(?<=\r\nDate: )[^\r]*|(?<=\r\nAge: )\d+|(?<=; ttl=)\d+|[0-9a-f]{32}")
 """The last: the boundary of several ranges, which is made of the head."""
 REQUESTS = (
     (b"GET", b""),
