@@ -28,14 +28,16 @@ LOADS = ((10, 16, 1), (10, 16, URLS), (10, 256, 1), (1, 16, 1), (100, 16, 1))
 """KB, connections and URLs of each load over HTTP."""
 EXPLANATION = f"""Hits, all proxies running at once and loaded in turn, so that a ratio compares what was measured in
 the same seconds. `requests/s` is what a client gets; where other work ran beside it, hits per second of the proxy's
-processor time are steadier. Times are multiples of stock mitmdump with an addon that answers in `request`; each is the
-median of the rounds, with the smallest and the largest. *By streams* is bestbefore with one process and every request
-through mitmproxy's events, *at the bytes* with one process as it is installed ([layer](../decisions/layer.md)), *2
-workers* with two. The others have one process or thread that serves, 64 MB of memory for copies and a log of requests
-(nginx keeps copies in files). An answer is sent again as it was for up to a second to the same request from the same
-address; with {URLS} URLs in turn more answers are made. `wrk` takes a core of its own, so that with 2 workers on two
-cores processor time is what to compare. The client of HTTPS is in Python, with requests made before: it takes a part of
-the time, so that processor time is what to compare there, too."""
+processor time are steadier. Times are multiples of stock mitmdump with an addon that answers in `request`; each is
+the median of the rounds, with the smallest and the largest. *By streams* is bestbefore with one process and every
+request through mitmproxy's events, *at the bytes* with one process as it is installed
+([layer](../decisions/layer.md)), *2 workers* with two; each of its processes has 16 MiB of memory for copies, as it
+is installed (`hot_max`). The others have one process or thread that serves, 64 MB of memory for copies and a log of
+requests (nginx keeps copies in files). What is asked for, at most {URLS} URLs of 10 KB, fits into each. An answer is
+sent again as it was for up to a second to the same request from the same address; with {URLS} URLs in turn more
+answers are made. `wrk` takes a core of its own, so that with 2 workers on two cores processor time is what to
+compare. The client of HTTPS is in Python, with requests made before: it takes a part of the time, so that processor
+time is what to compare there, too."""
 
 
 @dataclass
