@@ -1,6 +1,7 @@
 """Connections that are held, past the bookkeeping of redis-py's pool and pipelines."""
 
 import asyncio
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,8 +10,8 @@ import redis.exceptions as errors
 
 from bestbefore.addon.store.backend.connections.pipelined import PipelinedConnection
 
-HELD = 8
-"""How many connections of a pool may be held. When all are in use, commands take the pool's way."""
+HELD = 12
+"""How many connections of a pool may be held. When all are in use, commands wait for one."""
 
 LARGE_BYTES = 256 * 1024
 """Commands with larger content take the pool's way, which spares little there: redis-py sends it in pieces, so that a
@@ -22,6 +23,10 @@ class HeldConnections:
 
     To take a connection from the pool and give it back costs more processor time than to use it. The pool still owns
     the connections: closing it closes them.
+
+    Commands wait for a connection in the order in which they came, however long that takes: where this process has too
+    little processor time, the server is as well as before, and what it has must not be taken for missing. When a
+    connection fails, all that wait fail at once.
     """
 
     def __init__(self, client: Any, patience_s: float) -> None:
@@ -32,6 +37,8 @@ class HeldConnections:
         self._patience_s = patience_s
         self._idle: list[PipelinedConnection] = []
         self._held = 0
+        self._waiting: deque[asyncio.Future[PipelinedConnection | None]] = deque()
+        """Of those that wait: the connection that each is handed; None: it may take one from the pool."""
 
     async def answers(self, commands: Sequence[Sequence[Any]]) -> list[Any] | None:
         """Send commands in one pipeline; return their replies, errors of single commands among them.
@@ -40,35 +47,60 @@ class HeldConnections:
         """
         if _are_large(commands):
             return None
-        if self._idle:
-            held = self._idle.pop()
-        elif self._held < HELD:
-            self._held += 1
-            held = await self._taken()
-        else:
-            return None
+        held = self._idle.pop() if self._idle else await self._next()
         try:
-            if not held.is_open:
+            if held is None:
+                held = PipelinedConnection(await self._pool.get_connection(), self._patience_s)
+            elif not held.is_open:
                 held = await self._opened_again(held.connection)
             replies = await held.answers(_packed(commands), len(commands))
-        except BaseException:
-            self._held -= 1
-            await held.connection.disconnect(nowait=True)
-            await self._pool.release(held.connection)
+        except BaseException as error:
+            await self._give_up(held, error)
             raise
-        self._idle.append(held)
+        self._hand_over(held)
         for i, (command, reply) in enumerate(zip(commands, replies, strict=True)):
             convert = self._conversions.get(command[0])
             if convert is not None and not isinstance(reply, errors.ResponseError):
                 replies[i] = convert(reply)
         return replies
 
-    async def _taken(self) -> PipelinedConnection:
+    async def _next(self) -> PipelinedConnection | None:
+        """Return a connection that is free, as soon as there is one; None: one is to be taken from the pool."""
+        if self._held < HELD:
+            self._held += 1
+            return None
+        handed = asyncio.get_running_loop().create_future()
+        self._waiting.append(handed)
         try:
-            return PipelinedConnection(await self._pool.get_connection(), self._patience_s)
+            return await handed
         except BaseException:
-            self._held -= 1
+            if handed.done() and not handed.cancelled() and handed.exception() is None:  # cancelled in the same turn
+                self._hand_over(handed.result())
             raise
+
+    def _hand_over(self, held: PipelinedConnection | None) -> None:
+        """Let the first that waits have a connection, or take one from the pool; keep it if none waits."""
+        while self._waiting:
+            handed = self._waiting.popleft()
+            if not handed.done():
+                handed.set_result(held)
+                return
+        if held is None:
+            self._held -= 1
+        else:
+            self._idle.append(held)
+
+    async def _give_up(self, held: PipelinedConnection | None, error: BaseException) -> None:
+        """Close a connection after an error. One of the server concerns those that wait, too."""
+        if isinstance(error, errors.RedisError | OSError) and not isinstance(error, errors.DataError):
+            failed, self._waiting = self._waiting, deque()
+            for handed in failed:
+                if not handed.done():
+                    handed.set_exception(error)
+        self._hand_over(None)
+        if held is not None:
+            await held.connection.disconnect(nowait=True)
+            await self._pool.release(held.connection)
 
     async def _opened_again(self, connection: Any) -> PipelinedConnection:
         """Connect again: the server has closed the connection."""

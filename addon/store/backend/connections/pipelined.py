@@ -64,7 +64,7 @@ class PipelinedConnection(asyncio.Protocol):
 
     def _check_time(self) -> None:
         self._timer = None
-        if self._waiting is None:
+        if self._waiting is None or self._waiting.done():  # it may have been answered in this turn of the event loop
             return
         due_s = self._progress_s + self._patience_s
         if self._loop.time() < due_s:

@@ -1,12 +1,17 @@
 """Held connections: whose replies are whose, and what becomes of a connection that is broken off or closed."""
 
 import asyncio
+import time
+from contextlib import asynccontextmanager
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from redis.asyncio import BlockingConnectionPool, Redis
 
 from bestbefore.addon.store.backend.connection import Connection
-from bestbefore.addon.store.backend.connections.held import HELD
+from bestbefore.addon.store.backend.connections.held import HELD, HeldConnections
+
+PATIENCE_S = 0.2
 
 
 @given(cancelled=st.lists(st.tuples(st.integers(0, 3 * HELD - 1), st.integers(0, 6)), max_size=20))
@@ -48,3 +53,40 @@ async def test_a_connection_that_the_server_has_closed_is_opened_again(valkey):
     await asyncio.sleep(0.05)
     assert await connection.answers([("GET", "a"), ("HGET", "b", "c")]) == [b"1", None]
     await connection.close()
+
+
+@asynccontextmanager
+async def held_connections(reply_after_s):
+    """Held connections to a server that replies to each command after a time; None: never."""
+
+    async def accept(reader, writer):
+        while data := await reader.read(65536):
+            if b"SETINFO" in data:
+                writer.write(b"+OK\r\n" * data.count(b"SETINFO"))
+            elif reply_after_s is not None:
+                await asyncio.sleep(reply_after_s)
+                writer.write(b"+OK\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(accept, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        client = Redis.from_pool(BlockingConnectionPool(port=port, protocol=2, max_connections=2 * HELD))
+        yield HeldConnections(client, PATIENCE_S)
+        await client.aclose()
+
+
+async def test_commands_wait_for_a_connection_for_longer_than_the_server_may_take_to_reply():
+    """The server is well: that this process has much to ask is no reason to take what is stored for missing."""
+    async with held_connections(PATIENCE_S / 4) as held:
+        started_s = time.monotonic()
+        found = await asyncio.gather(*(held.answers([("GET", "x")]) for _ in range(6 * HELD)))
+        assert time.monotonic() - started_s > PATIENCE_S
+        assert found == [[b"OK"]] * len(found)
+
+
+async def test_those_that_wait_fail_together_with_the_connections():
+    async with held_connections(None) as held:
+        started_s = time.monotonic()
+        found = await asyncio.gather(*(held.answers([("GET", "x")]) for _ in range(6 * HELD)), return_exceptions=True)
+        assert time.monotonic() - started_s < 3 * PATIENCE_S
+        assert {type(one) for one in found} == {TimeoutError}

@@ -1,6 +1,7 @@
 """Pipelines on a connection of redis-py: their time limit, and data that belongs to none of them."""
 
 import asyncio
+import time
 
 import pytest
 import redis.exceptions as errors
@@ -8,7 +9,7 @@ from redis.asyncio import Connection
 
 from bestbefore.addon.store.backend.connections.pipelined import PipelinedConnection
 
-PATIENCE_S = 0.3
+PATIENCE_S = 0.2
 
 
 async def connected(serve):
@@ -49,6 +50,26 @@ async def test_each_reply_has_its_time_and_not_all_together():
     await connection.disconnect()
     server.close()
     await server.wait_closed()
+
+
+async def test_a_connection_stays_open_whose_reply_is_read_late():
+    """The time is up in the very turn of the event loop in which the reply, which came in time, is read."""
+
+    async def serve(_data, writer):
+        writer.write(b"+a\r\n")
+        _block(2 * PATIENCE_S)
+
+    server, connection = await connected(serve)
+    pipelined = PipelinedConnection(connection, PATIENCE_S)
+    assert await pipelined.answers(b"GET", 1) == [b"a"]
+    assert pipelined.is_open
+    await connection.disconnect()
+    server.close()
+    await server.wait_closed()
+
+
+def _block(seconds):
+    time.sleep(seconds)
 
 
 @pytest.mark.parametrize("behind", [b"+2\r\n", b"*1\r\n"])
