@@ -44,14 +44,14 @@ read_timeout = "3s"
 match = "127.0.0.1/page"
 max_ttl = "{max_ttl}"
 """
-PAGE = """Clients ask at random moments, on connections that they keep, for objects of which each changes every 20
-seconds: pages that live a minute or a second, private ones of three users, large ones, others that are new at each
-request. Ranges and conditional requests are among them. Three in ten answers for one kind fail, and all for another:
-the origin closes, resets or stalls before or within the content, answers 500 or 503, sends invalid HTTP or wrong
-framing. Twice a minute or more often, in turn, the embedded Valkey or a worker is killed (SIGKILL), or the
-configuration is replaced, also by an invalid one. In the second half only the second worker is killed, so that the
-first shows whether memory grows. The proxy keeps 16 MiB of copies in the memory of each worker and 48 MiB in the
-store, so that both are soon full.
+PAGE = """Clients ask at random moments, on connections that they keep for some fifty requests, for objects of which
+each changes every 20 seconds: pages that live a minute or a second, private ones of three users, large ones, others
+that are new at each request. Ranges and conditional requests are among them. Three in ten answers for one kind
+fail, and all for another: the origin closes, resets or stalls before or within the content, answers 500 or 503,
+sends invalid HTTP or wrong framing. Twice a minute or more often, in turn, the embedded Valkey or a worker is
+killed (SIGKILL), or the configuration is replaced, also by an invalid one. In the second half only the second
+worker is killed, so that the first shows whether memory grows. The proxy keeps 16 MiB of copies in the memory of
+each worker and 48 MiB in the store, so that both are soon full.
 
 Each content is compared, byte by byte, with the only one that is right for its URL, user and entity tag. A *fault* is
 any other content, and an error although the origin did not fail, or failed before any content while a copy was
@@ -219,13 +219,23 @@ def report(processes: Processes, clients: Clients, start_s: float, seconds: floa
         say(f"memory of {role:10}: {slope(*lives.values()) if len(lives) == 1 else of_each}")
 
 
+async def follow(log: Path, events: Events) -> None:
+    """Note what the proxy logs of its store."""
+    with log.open() as lines:
+        while True:
+            events.logged.extend((time.monotonic(), line.strip()[:100]) for line in lines if "store" in line)
+            await asyncio.sleep(0.2)
+
+
 def _metrics(admin: int) -> str:
     with urllib.request.urlopen(f"http://127.0.0.1:{admin}/metrics") as answer:
         text: str = answer.read().decode()
     return text
 
 
-async def soak(proxy: subprocess.Popen[str], admin: int, port: int, config: Path, seconds: float, rate: float) -> int:
+async def soak(
+    proxy: subprocess.Popen[str], admin: int, port: int, config: Path, log: Path, seconds: float, rate: float
+) -> int:
     """Run, and print; return the number of faults."""
     origin, events = SoakOrigin(), Events()
     clients = Clients(port, origin, await origin.start(), events, rate)
@@ -239,10 +249,12 @@ async def soak(proxy: subprocess.Popen[str], admin: int, port: int, config: Path
 
     start_s = time.monotonic()
     sampling = asyncio.create_task(sample())
+    following = asyncio.create_task(follow(log, events))
     disturbing = asyncio.create_task(disturbance.run(seconds))
     await clients.run(seconds)
     await disturbing
     sampling.cancel()
+    following.cancel()
     report(processes, clients, start_s, seconds)
     say("")
     for what, n in sorted(disturbance.counts.items()):
@@ -288,7 +300,7 @@ def main() -> None:
                     sys.exit(f"the proxy did not start: {log.read_text()}")
                 greeting += line
             port, admin = (int(one) for one in re.findall(r"http://127.0.0.1:(\d+)", greeting)[:2])
-            faults = asyncio.run(soak(proxy, admin, port, config, 60.0 * asked.minutes, asked.rate))
+            faults = asyncio.run(soak(proxy, admin, port, config, log, 60.0 * asked.minutes, asked.rate))
         finally:
             proxy.terminate()
             status = proxy.wait()

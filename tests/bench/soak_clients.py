@@ -3,7 +3,7 @@
 import asyncio
 import random
 import time
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 
 from soak_origin import SoakOrigin, content_of
@@ -24,6 +24,10 @@ SHARES = {"page": 0.4, "short": 0.15, "flaky": 0.2, "never": 0.05, "new": 0.05, 
           "unstored": 0.08}  # fmt: skip
 NUMBERS = {"page": 2000, "short": 50, "flaky": 300, "never": 5000, "private": 20, "large": 20, "unstored": 5000}
 USERS = 3
+USES = 50
+"""How many requests a connection is kept for, on average: else they would all lead to the worker that is not killed."""
+LOGGED_S = 20.0
+"""How long before a fault the lines of the log may be that are shown with it."""
 
 
 @dataclass
@@ -32,6 +36,8 @@ class Events:
 
     worker_kills: list[float] = field(default_factory=list)
     store_kills: list[float] = field(default_factory=list)
+    logged: deque[tuple[float, str]] = field(default_factory=lambda: deque(maxlen=50))
+    """The last lines of the proxy's log on its store, and when they were read."""
 
     def killed_worker(self, from_s: float, until_s: float) -> bool:
         """Whether a worker was killed in this time."""
@@ -102,7 +108,7 @@ class Clients:
         elif kind in ("page", "short") and draw < 0.15 and path in self._seen:
             lines.append(f"If-None-Match: {self._seen[path]}")
         began_s = time.monotonic()
-        outcome, is_hit = "", False
+        outcome, is_hit, fields = "", False, dict[str, str]()
         try:
             async with asyncio.timeout(PATIENCE_S):
                 status, fields, content = await self._exchange("\r\n".join(lines).encode() + b"\r\n\r\n")
@@ -117,7 +123,7 @@ class Clients:
             if kind not in ("private", "unstored") and status == 200:
                 self._stored[path] = ended_s
         else:
-            outcome = self._explained(path, outcome or str(status), began_s, ended_s)
+            outcome = self._explained(path, outcome or str(status), began_s, ended_s, fields.get("cache-status", ""))
         self.outcomes.counts[kind, outcome] += 1
         self.outcomes.asked_s.append(began_s)
         if path not in self._origin.failed:
@@ -144,7 +150,7 @@ class Clients:
         except BaseException:
             writer.transport.abort()
             raise
-        if fields.get("connection", "").lower() == "close":
+        if fields.get("connection", "").lower() == "close" or self._random.random() < 1.0 / USES:
             writer.close()
         else:
             self._idle.append((reader, writer))
@@ -169,7 +175,7 @@ class Clients:
         self.outcomes.faults.append(f"wrong content: {path} {status} {fields} {content[:60]!r} of {len(content)} bytes")
         return "WRONG CONTENT"
 
-    def _explained(self, path: str, outcome: str, began_s: float, ended_s: float) -> str:
+    def _explained(self, path: str, outcome: str, began_s: float, ended_s: float, status: str) -> str:
         """Name the cause of an error."""
         failed_s, before = self._origin.failed.get(path, (0.0, False))
         if failed_s >= began_s - EXPLAINED_S:
@@ -181,7 +187,8 @@ class Clients:
             if lost:
                 return f"{outcome}: the origin failed, and there was no copy"
             if outcome != "broken off" or not self._events.killed_worker(began_s, ended_s):
-                self._fault(f"{outcome} though a copy came {began_s - stored_s:.1f} s before", path, began_s, ended_s)
+                what = f"{outcome} ({status}) though a copy came {began_s - stored_s:.1f} s before"
+                self._fault(what, path, began_s, ended_s)
                 return f"{outcome}: THOUGH THERE WAS A COPY"
         if outcome == "broken off" and self._events.killed_worker(began_s, ended_s):
             return "broken off: its worker was killed"
@@ -189,9 +196,11 @@ class Clients:
         return f"{outcome}: WITHOUT A CAUSE"
 
     def _fault(self, what: str, path: str, began_s: float, ended_s: float) -> None:
-        """Note a fault, with what the origin has done before."""
+        """Note a fault, with what the origin has done and the proxy has logged before."""
         sent = ", ".join(f"{t_s - began_s:+.2f} {did}" for t_s, did in self._origin.sent.get(path, ()))
-        self.outcomes.faults.append(f"{path}: {what}, after {ended_s - began_s:.2f} s; the origin: {sent}")
+        lines = [(t_s - began_s, line) for t_s, line in self._events.logged if t_s > began_s - LOGGED_S]
+        logged = "".join(f"; {after_s:+.2f} {line}" for after_s, line in lines)
+        self.outcomes.faults.append(f"{path}: {what}, after {ended_s - began_s:.2f} s; the origin: {sent}{logged}")
 
 
 async def _chunks(reader: asyncio.StreamReader) -> bytes:

@@ -69,7 +69,7 @@ class HeldConnections:
         if self._held < HELD:
             self._held += 1
             return None
-        handed = asyncio.get_running_loop().create_future()
+        handed: asyncio.Future[PipelinedConnection | None] = asyncio.get_running_loop().create_future()
         self._waiting.append(handed)
         try:
             return await handed
