@@ -9,6 +9,9 @@ from bestbefore.policies.units import HOUR_S
 
 UNSOUND_S = HOUR_S
 """How long connections to an origin are not reused after unexpected data."""
+REPEATED_S = 60.0
+"""For how long further unexpected data of an origin changes nothing: each time would be passed on to all workers, and
+kept for those that start later."""
 UNSOUND_AT_MOST = 10_000
 
 
@@ -36,6 +39,9 @@ class UnsoundOrigins:
     def add(self, origin: Hashable) -> None:
         """Do not reuse connections to this origin for an hour."""
         found = UnsoundOrigin(origin, self._monotonic())
+        known_s = self._origins.get(origin)
+        if known_s is not None and found.since_s - known_s < REPEATED_S:
+            return
         self._pass_on(found)
         self.receive(found)
 
