@@ -28,15 +28,20 @@ from bestbefore.addon.workers.messages import (
     WorkerChannel,
 )
 from bestbefore.addon.workers.pauses import Pauses
+from bestbefore.addon.workers.processor_wait import processor_wait_s
 
 if TYPE_CHECKING:
     from bestbefore.addon.dashboard.source import Watcher
 
 logger = logging.getLogger(__name__)
 
-SILENT_CHECKS = 5
+SILENT_CHECKS = 5.0
 """After how many checks in a row without a report a process is killed: 10 s, as a check takes 2 s then. They are
 counted, not timed, since the machine or all processes may have been suspended."""
+STARVED_S = 1.0
+STARVED_CHECK = 0.2
+"""As how many checks one counts during which the process has waited for a processor for more than `STARVED_S`: killing
+it would only make the others wait longer. But it may hang besides."""
 
 
 class Supervised:
@@ -65,7 +70,9 @@ class Supervised:
         self._channel: WorkerChannel | None = None
         self._pid = 0
         self._asked: list[asyncio.Future[None]] = []
-        self._silent_checks = 0
+        self._silent_checks = 0.0
+        self._waited_s = 0.0
+        """How long the process has waited for a processor, at the last check without a report."""
         self._failure: Failed | None = None
         self._last: Sequence[Metric] = ()
         self._past: Sequence[Metric] = ()
@@ -122,8 +129,14 @@ class Supervised:
 
     def check(self) -> None:
         """End a process that has not reported for long; it is started again. To be called after each `refresh`."""
-        self._silent_checks = self._silent_checks + 1 if self._asked else 0
-        if self._silent_checks == SILENT_CHECKS:
+        if not self._asked:
+            self._silent_checks = 0.0
+            return
+        before_s, self._waited_s = self._waited_s, processor_wait_s(self._pid)
+        is_starved = self._silent_checks > 0.0 and self._waited_s - before_s > STARVED_S
+        was_long = self._silent_checks >= SILENT_CHECKS
+        self._silent_checks += STARVED_CHECK if is_starved else 1.0
+        if self._silent_checks >= SILENT_CHECKS and not was_long:
             logger.warning("worker %d (process %d) does not answer: it is killed", self._number, self._pid)
             self.kill()
 
