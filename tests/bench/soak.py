@@ -53,11 +53,13 @@ killed (SIGKILL), or the configuration is replaced, also by an invalid one. In t
 worker is killed, so that the first shows whether memory grows. The proxy keeps 16 MiB of copies in the memory of
 each worker and 48 MiB in the store, so that both are soon full.
 
-Each content is compared, byte by byte, with the only one that is right for its URL, user and entity tag. A *fault* is
-any other content, and an error although the origin did not fail, or failed before any content while a copy was
-stored; requests that a killed worker was answering are lost. *Latency* is that of requests for objects whose origin
-has never failed; *load* is that of the machine, which others may use, too. A slope is fitted to the memory (VmRSS) of
-one process over the second half, in means of minutes; its error is the standard error of the fit."""
+Each content is compared, byte by byte, with the only one that is right for its URL, user and entity tag. A *fault*
+is any other content, and an error although the origin did not fail, or failed before any content while a copy was
+stored; requests that a killed worker was answering are lost. A copy counts as stored a second after its answer, or,
+on a machine with too little processor time, three times as long as the slowest hit of the last 20 seconds has
+taken. *Latency* is that of requests for objects whose origin has never failed; *load* is that of the machine, which
+others may use, too. A slope is fitted to the memory (VmRSS) of one process over the second half, in means of
+minutes; its error is the standard error of the fit."""
 printed: list[str] = []
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from soak_origin import SoakOrigin, content_of
 
 PATIENCE_S = 30.0
+TOO_LATE = "no answer in time"
 MOST_AT_ONCE = 400
 EXPLAINED_S = 5.0
 """How long before a request began the origin may have failed that it meets: a fetch may be shared."""
@@ -17,7 +18,11 @@ LOST_S = 3.0
 RESTART_S = 15.0
 """After a kill of the store, for how long copies may be out of reach."""
 WRITTEN_S = 1.0
-"""After which both workers find a copy."""
+"""After which both workers find a copy, if the proxy is not late."""
+LATE_S = 20.0
+"""The time before an error of which the slowest hit says how late the proxy was."""
+WRITTEN_HITS = 3.0
+"""After so many times that, both workers find a copy: it is written after its answer, in a few turns of the proxy."""
 RECENT_S = 120.0
 """For how long a copy is expected in a store that is full."""
 SHARES = {"page": 0.4, "short": 0.15, "flaky": 0.2, "never": 0.05, "new": 0.05, "private": 0.05, "large": 0.02,
@@ -61,6 +66,16 @@ class Outcomes:
     """When each request began."""
     latencies: list[tuple[float, float, bool]] = field(default_factory=list)
     """When a request began, how long it took, and whether it was a hit; where the origin was at fault, none."""
+
+    def late_s(self, now_s: float) -> float:
+        """How long the slowest hit has taken of late."""
+        found = 0.0
+        for began_s, took_s, is_hit in reversed(self.latencies):
+            if began_s + took_s < now_s - LATE_S:
+                break
+            if is_hit:
+                found = max(found, took_s)
+        return found
 
 
 class Clients:
@@ -114,7 +129,7 @@ class Clients:
                 status, fields, content = await self._exchange("\r\n".join(lines).encode() + b"\r\n\r\n")
             is_hit = "; hit" in fields.get("cache-status", "")
         except TimeoutError:
-            status, outcome = 0, "no answer in time"
+            status, outcome = 0, TOO_LATE
         except (asyncio.IncompleteReadError, ConnectionError, ValueError) as error:
             status, outcome = 0, "not HTTP" if isinstance(error, ValueError) else "broken off"
         ended_s = time.monotonic()
@@ -180,7 +195,8 @@ class Clients:
         failed_s, before = self._origin.failed.get(path, (0.0, False))
         if failed_s >= began_s - EXPLAINED_S:
             stored_s = self._stored.get(path, 0.0)
-            is_kept = began_s - RECENT_S < stored_s < began_s - WRITTEN_S
+            written_s = max(WRITTEN_S, WRITTEN_HITS * self.outcomes.late_s(ended_s))
+            is_kept = began_s - RECENT_S < stored_s < began_s - written_s
             lost = not is_kept or self._events.may_have_lost(stored_s, ended_s)
             if not before:
                 return f"{outcome}: the origin failed within the content"
@@ -192,6 +208,8 @@ class Clients:
                 return f"{outcome}: THOUGH THERE WAS A COPY"
         if outcome == "broken off" and self._events.killed_worker(began_s, ended_s):
             return "broken off: its worker was killed"
+        if outcome == TOO_LATE and WRITTEN_HITS * self.outcomes.late_s(ended_s) > PATIENCE_S:
+            return f"{outcome}: hits took long, too"
         self._fault(f"{outcome} without a cause", path, began_s, ended_s)
         return f"{outcome}: WITHOUT A CAUSE"
 
