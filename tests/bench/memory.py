@@ -1,10 +1,11 @@
 """The memory of a proxy and its store, and the bytes of an object in the store. Linux only (`/proc`).
 
-    python tests/bench/memory.py 4000 50000 --out docs/results/memory.md
+    python tests/bench/memory.py 100000 1000000 --out docs/results/memory.md
 
-Objects of 1 KB are put into an embedded store by the code of the proxy. A proxy on it, then two workers, answer a
-request for each object, plain, over eight connections. Resident memory (RSS) counts what processes share in each of
-them, proportional memory (PSS) divides it among them. Then a server gets as many records as the second number says.
+Objects of 1 KB are put into an embedded store by the code of the proxy. A proxy on it, then two workers, then three,
+answer a request for each object, plain, over eight connections. Resident memory (RSS) counts what processes share in
+each of them, proportional memory (PSS) divides it among them. Then a server gets as many records as the second number
+says.
 """
 
 import argparse
@@ -30,10 +31,11 @@ from bestbefore.addon.clock import RealClock
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
-from bestbefore.addon.store.backend import keys
-from bestbefore.addon.store.backend.codec import encode_record
+from bestbefore.addon.store.backend.interface import Commit
+from bestbefore.addon.store.backend.keys import label_of
+from bestbefore.addon.store.cache.gains import share_of
 from bestbefore.addon.store.opening import open_store
-from bestbefore.addon.store.packing import pack
+from bestbefore.addon.store.store import Store
 from bestbefore.policies.units import DAY_S
 
 LISTEN = 21_495
@@ -42,17 +44,19 @@ DAYS = 3
 """The contacts of each object, one a day, each of which found an update."""
 AT_ONCE = 64
 CONNECTIONS = 8
-BATCH = 1000
+BATCH = 500
+LOADING_S = 300.0
 STORE_MAX = 4 * 2**30
-VERSION = f"{time.time():.6f}"
 COUNTS = ("updates", "starts", "rates")
 CONFIG = '[proxy]\nlisten = "127.0.0.1:{listen}"\nadmin = "off"\nstore_max = "4GiB"\n'
 EXPLANATION = """\
 Each object was contacted on three days, with an update each, and has a copy of 1 KB with seven fields. The *record* is
 what is learnt of it, with the counts of its host; the *index* is what the server needs to find the keys and to expire
-them. The proxy was asked for each object once, so its memory cache (`hot_max`) is full. *RSS* counts what processes
-share in each of them, *PSS* divides it among them; of several processes the supervisor is one. What ten million records
-need is an extrapolation: the bytes of each do not depend on their number, but for the server's table of keys."""
+them. One record was learnt; the others are that one with another URL, which the store's own code wrote in batches. The
+proxy was asked for each object once, so the memory cache of each worker is full (`hot_max`, 16 MiB unless set, if there
+are more than 4,000 objects). *RSS* counts what processes share in each of them, *PSS* divides it among them; of several
+processes one is the supervisor and one forks the workers. What ten million records need is an extrapolation: the bytes
+of each do not depend on their number, but for the server's table of keys."""
 FIELDS = Fields([
     ("Content-Type", "application/atom+xml; charset=utf-8"), ("Date", "Sun, 06 Nov 1994 08:49:37 GMT"),
     ("ETag", '"5f3c-1a2b3c4d5e6f7"'), ("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT"),
@@ -75,17 +79,31 @@ class Sizes(NamedTuple):
     """What finds the keys, and when they expire, for both."""
 
 
+async def learn_all(store: Store, numbers: range) -> None:
+    """Write a record of each object, and the counts of its host, as the proxy does: but only the first is learnt.
+
+    The others are that one with another URL, committed in batches, so that a million take minutes.
+    """
+    first = url(numbers[0])
+    for day in range(DAYS):
+        contact_s = time.time() - DAY_S * (DAYS - day)
+        seen = Fingerprint(etag=f'"{day}"', last_modified_s=contact_s - 3600.0)
+        await store.learn(Observation(first, contact_s, "", seen))
+        await store.flush()
+    learnt = await store.record(first)
+    assert learnt is not None
+    for part in batched(numbers[1:], BATCH):
+        records = [replace(learnt, url=url(i)) for i in part]
+        commits = [Commit(one.url, b"", one, {label_of(one): share_of(one)}) for one in records]
+        assert all(isinstance(version, bytes) for version in await store._link.backend.commit(commits))
+
+
 async def filled(state: Path, number: int) -> Sizes:
     """Put objects into the store of a state folder."""
     store = await open_store("embedded", clock=RealClock(), state=state, store_max=STORE_MAX)
     with server_of(state) as server:
         empty, now_s = used(server), time.time()
-        for day in range(DAYS):
-            contact_s = now_s - DAY_S * (DAYS - day)
-            seen = Fingerprint(etag=f'"{day}"', last_modified_s=contact_s - 3600.0)
-            for part in batched(range(number), AT_ONCE):
-                await asyncio.gather(*(store.learn(Observation(url(i), contact_s, "", seen)) for i in part))
-                await store.flush()
+        await learn_all(store, range(number))
         for i in range(number):
             body = f"{i:016}".encode() * (BODY_BYTES // 16)
             ref = BodyRef(hashlib.blake2b(body, digest_size=20).hexdigest(), BODY_BYTES)
@@ -102,25 +120,13 @@ async def filled(state: Path, number: int) -> Sizes:
 
 
 async def records_only(state: Path, number: int) -> tuple[float, float]:
-    """Put records alone into a store, as `commit.lua` does; the bytes of each, and those of the server's process."""
+    """Put records alone into a store; the bytes of each, and those of the server's process."""
     store = await open_store("embedded", clock=RealClock(), state=state, store_max=STORE_MAX)
     with server_of(state) as server:
-        for day in range(DAYS):
-            await store.learn(Observation(url(0), time.time() - DAY_S * (DAYS - day), "", Fingerprint(etag=f'"{day}"')))
-            await store.flush()
-        one = await store.record(url(0))
-        assert one is not None
         empty = used(server)
-        for part in batched(range(1, number + 1), BATCH):
-            pipeline = server.pipeline(transaction=False)
-            for i in part:
-                encoded = pack(encode_record(replace(one, url=url(i))))
-                pipeline.hset(keys.of_record(url(i))[0], mapping={"v": VERSION, "b": encoded, "t": VERSION})
-            pipeline.execute()
+        await learn_all(store, range(number))
         (pid,) = (int(server.info("server")["process_id"]),)
         found = (used(server) - empty) / number, resident(pid).rss
-        learnt, written = (server.memory_usage(keys.of_record(url(i))[0], samples=0) for i in (0, 1))
-        assert abs(learnt - written) <= 48, (learnt, written)
     await store.close()
     return found
 
@@ -170,22 +176,39 @@ def processes_of(pid: int) -> Iterator[int]:
             yield from processes_of(int(child))
 
 
-async def asked(number: int) -> None:
-    """Ask for each object once. Raises RuntimeError for an answer that is no hit."""
-    places = iter(range(number))
+async def asked(number: int) -> int:
+    """Ask for each object once; return how many answers were no hits."""
+    places, misses = iter(range(number)), 0
 
     async def client() -> None:
+        nonlocal misses
         reader, writer = await asyncio.open_connection("127.0.0.1", LISTEN)
         for i in places:
-            host, path = url(i).removeprefix("http://").split("/", 1)
-            writer.write(f"GET http://{host}/{path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-            head = await reader.readuntil(b"\r\n\r\n")
-            if not head.startswith(b"HTTP/1.1 200") or b"; hit" not in head:
-                raise RuntimeError(f"{url(i)}: no hit: {head.decode()}")
-            await reader.readexactly(BODY_BYTES)
+            misses += not await is_hit(i, reader, writer)
         writer.close()
 
     await asyncio.gather(*(client() for _ in range(CONNECTIONS)))
+    return misses
+
+
+async def is_hit(i: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    host, path = url(i).removeprefix("http://").split("/", 1)
+    writer.write(f"GET http://{host}/{path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    head = (await reader.readuntil(b"\r\n\r\n")).lower()
+    await reader.readexactly(int(head.partition(b"\r\ncontent-length:")[2].partition(b"\r\n")[0]))
+    return head.startswith(b"http/1.1 200") and b"; hit" in head
+
+
+async def loaded() -> None:
+    """Wait until the proxy has its store, whose file the server loads first."""
+    async with asyncio.timeout(LOADING_S):
+        while True:
+            reader, writer = await asyncio.open_connection("127.0.0.1", LISTEN)
+            found = await is_hit(0, reader, writer)
+            writer.close()
+            if found:
+                return
+            await asyncio.sleep(1.0)
 
 
 async def running(state: Path, number: int, workers: int) -> dict[str, list[Resident]]:
@@ -196,15 +219,21 @@ async def running(state: Path, number: int, workers: int) -> dict[str, list[Resi
     process = await asyncio.create_subprocess_exec(*own, "--workers", str(workers), stdout=PIPE)
     try:
         assert process.stdout is not None
-        while b"listens on" not in await process.stdout.readline():
-            pass
-        await asked(number)
+        while b"listens on" not in (line := await process.stdout.readline()):
+            if not line:
+                sys.exit("the proxy has ended before it listened")
+        if number:
+            await loaded()
+        misses = await asked(number)
+        if misses:
+            print(f"{misses} of {number} answers were no hits: the store was late, so the memory is too small")
         found = defaultdict(list)
         for pid in processes_of(process.pid):
             found[name_of(pid)].append(resident(pid))
         return found
     finally:
-        process.terminate()
+        if process.returncode is None:
+            process.terminate()
         await process.communicate()
 
 
@@ -226,14 +255,18 @@ async def main() -> None:
         sizes = await filled(state, options.objects)
         say(f"{options.objects} objects of {BODY_BYTES} bytes in the store, bytes each:")
         say("  ".join(f"{field} {size:.0f}" for field, size in sizes._asdict().items()) + f"  all {sum(sizes):.0f}")
-        for n, workers in ((0, 1), (options.objects, 1), (options.objects, 2)):
+        sums = []
+        for n, workers in ((0, 1), (options.objects, 1), (options.objects, 2), (options.objects, 3)):
             found = await running(state, n, workers)
             say(f"\n{workers} worker{'s' * (workers > 1)}, {n} objects asked for, MB:    RSS     PSS")
             for program, each in sorted(found.items()):
                 for one in each:
                     say(f"  {program:20s} {one.rss / 1e6:23.0f} {one.pss / 1e6:7.0f}")
             every = [one for each in found.values() for one in each]
-            say(f"  {'all':20s} {sum(one.rss for one in every) / 1e6:23.0f} {sum(one.pss for one in every) / 1e6:7.0f}")
+            sums.append(Resident(*map(sum, zip(*every, strict=True))))
+            say(f"  {'all':20s} {sums[-1].rss / 1e6:23.0f} {sums[-1].pss / 1e6:7.0f}")
+        adds = sums[-1].pss - sums[-2].pss
+        say(f"\nThe third worker adds {adds / 1e6:.0f} MB (PSS of all processes).")
         each, rss = await records_only(Path(name) / "records", options.records)
         say(f"\n{options.records} records alone: {each:.0f} bytes each, {rss / 1e6:.0f} MB resident")
         say(f"10000000 records, by this: {each * 1e7 / 1e9:.1f} GB")
