@@ -44,6 +44,8 @@ DAYS = 3
 """The contacts of each object, one a day, each of which found an update."""
 AT_ONCE = 64
 CONNECTIONS = 8
+USES = 100
+"""The requests of a connection: with new ones now and then, each worker gets some."""
 BATCH = 500
 LOADING_S = 300.0
 STORE_MAX = 4 * 2**30
@@ -182,10 +184,11 @@ async def asked(number: int) -> int:
 
     async def client() -> None:
         nonlocal misses
-        reader, writer = await asyncio.open_connection("127.0.0.1", LISTEN)
-        for i in places:
-            misses += not await is_hit(i, reader, writer)
-        writer.close()
+        while part := list(islice(places, USES)):
+            reader, writer = await asyncio.open_connection("127.0.0.1", LISTEN)
+            for i in part:
+                misses += not await is_hit(i, reader, writer)
+            writer.close()
 
     await asyncio.gather(*(client() for _ in range(CONNECTIONS)))
     return misses
