@@ -42,6 +42,7 @@ def _readers(folder: Path) -> Mapping[str, Reader[Any]]:
         "log_query": values.boolean,
         "passthrough": values.list_of(values.host_pattern),
         "allow_clients": values.list_of(values.network),
+        "proxy_protocol_from": values.list_of(values.network),
         "credentials": values.credentials_from(folder),
         "connect_ports": lambda value: frozenset(values.list_of(values.port)(value)),
         "upstream": values.server,

@@ -107,6 +107,8 @@ class Settings:
     """Hosts whose TLS is tunnelled, never intercepted."""
     allow_clients: tuple[Network, ...] | None = None
     """Networks beyond loopback whose clients may connect; None: none, or with `credentials` any."""
+    proxy_protocol_from: tuple[Network, ...] = ()
+    """Networks of load balancers, whose connections must begin with a header of the PROXY protocol."""
     credentials: Path | None = None
     """The file of users and passwords, which clients beyond loopback must send."""
     connect_ports: frozenset[int] = frozenset({443, 8443})

@@ -11,7 +11,7 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.engine import heads
 from bestbefore.addon.engine.request import is_one_host, misframed
-from bestbefore.addon.proxy.access.access import peer_of
+from bestbefore.addon.proxy.access.access import is_restricted, peer_of
 from bestbefore.addon.proxy.access.admission import Admission
 from bestbefore.addon.proxy.access.gate import Gate
 from bestbefore.addon.proxy.exchange.answer import Answer
@@ -94,8 +94,13 @@ class LiveGateway:
         return None
 
     def sender(self, client: Client) -> Hashable | None:
-        """Return the client's address and mode; None where credentials are required: a tunnel's count later too."""
-        return None if self.gate.access.users else (peer_of(client), client.proxy_mode.full_spec)
+        """Return the client's address, rights and mode; None if credentials are required: a tunnel's count later too.
+
+        Of two clients with the same address, a balancer may have stated one.
+        """
+        if self.gate.access.users:
+            return None
+        return peer_of(client), is_restricted(client), client.proxy_mode.full_spec
 
     def begin(self, request: Request, client: Client, started_s: float) -> Pending | None:
         """Return the pending decision on a request that is no hit, as `decide` would to an admitted client.

@@ -85,7 +85,7 @@ def haproxy(ports: Sequence[int], balance: str) -> Iterator[int]:
     """HAProxy with the configuration that is printed; its process."""
     text = HAPROXY.read_text().replace(":3128", f":{PORT}").replace("balance uri", f"balance {balance}")
     text = text.replace("    option httpchk\n", "").replace("default-server init-addr last,libc,none check", "#")
-    text = re.sub(r"    http-check .*\n", "", text)
+    text = re.sub(r"    (http-check|default-server send-proxy).*\n", "", text)
     for i in range(1, 5):
         server = f"127.0.0.1:{ports[i - 1]}" if i <= len(ports) else None
         line = f"    server proxy{i} proxy{i}.example:8080\n"

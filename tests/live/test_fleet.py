@@ -98,6 +98,7 @@ def start_fleet(
         port = free_port()
         # Each request to the next proxy: what they do not share shows.
         text = HAPROXY.read_text().replace(":3128", f":{port}").replace("balance uri", "balance roundrobin")
+        text = text.replace("default-server send-proxy-v2", "")  # the tests also ask the proxies themselves
         for i, proxy in enumerate(proxies, 1):
             text = text.replace(f"proxy{i}.example:8080", f"127.0.0.1:{proxy.port} check port {admin_port(proxy)}")
         (tmp_path / "haproxy.cfg").write_text(text)

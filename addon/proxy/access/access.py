@@ -2,7 +2,7 @@
 
 Loopback clients may do everything, and only they may PURGE. Other clients need an address in `allow_clients` or, if
 `credentials` names a file, a user and password. They may not reach loopback or link-local targets, and may open tunnels
-only to `connect_ports`.
+only to `connect_ports`. Clients whose address a load balancer states are never taken for loopback clients.
 """
 
 import base64
@@ -10,7 +10,7 @@ import binascii
 import hmac
 import ipaddress
 import socket
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -45,11 +45,30 @@ def address_of(text: str) -> Address | None:
     return mapped or address
 
 
-@lru_cache(maxsize=4096)
+class StatedAddress(str):
+    """The address of a client as a load balancer states it. It is not loopback, whatever it is.
+
+    A loopback address is one of the balancer's machine, or of that of another balancer before it: what connects from
+    there has no rights on this machine.
+    """
+
+    __slots__ = ()
+
+
 def is_loopback(text: str) -> bool:
-    """Whether text is a loopback address."""
+    """Whether text is a loopback address, and no balancer states it."""
+    return not isinstance(text, StatedAddress) and _is_loopback(text)
+
+
+@lru_cache(maxsize=4096)
+def _is_loopback(text: str) -> bool:
     address = address_of(text)
     return address is not None and address.is_loopback
+
+
+def is_within(address: Address, networks: Iterable[Network]) -> bool:
+    """Whether an address lies in one of the networks."""
+    return any(address in network for network in networks if network.version == address.version)
 
 
 def is_local(text: str) -> bool:
@@ -86,11 +105,11 @@ class Access:
     def admits(self, client: str) -> bool:
         """Whether this client may connect. With `credentials` but no `allow_clients`, every address may connect."""
         address = address_of(client)
-        if address is None or address.is_loopback:
+        if address is None or is_loopback(client):
             return True
         if self.allow_clients is None:
             return bool(self.users)
-        return any(address in network for network in self.allow_clients if network.version == address.version)
+        return is_within(address, self.allow_clients)
 
     def authorised(self, client: str, proxy_authorization: str | None) -> bool:
         """Whether the credentials of a request are valid; loopback clients need none."""

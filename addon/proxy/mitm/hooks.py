@@ -18,6 +18,7 @@ from mitmproxy.proxy import layer, layers, server_hooks
 from bestbefore.addon.engine.request import PASSTHROUGH
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.proxy.access.access import REALM, is_local
+from bestbefore.addon.proxy.balancer.identification import identify
 from bestbefore.addon.proxy.companion import Companion
 from bestbefore.addon.proxy.mitm import client_tls, transports, upgrades
 from bestbefore.addon.proxy.mitm.forwarded import PASSED, ForwardedRequest
@@ -172,6 +173,8 @@ class BestBefore:
         """mitmproxy's hook: refuse clients that may not use the proxy; under a stock mitmproxy, wait for the cache."""
         if self._stock and self._service is not None:
             await self._settled.wait()
+        if self._service is not None and not await identify(client, self._service.settings):
+            return
         if self._service is not None and self._has_stopped(self._service):
             client.error = STOPPED
         elif self._service is not None and client.peername and not self._service.gate.access.admits(client.peername[0]):

@@ -39,6 +39,13 @@ def transport_of(connection: Connection, client: Client) -> asyncio.Transport | 
     return transport if isinstance(transport, asyncio.Transport) else None
 
 
+def reader_of(client: Client) -> asyncio.StreamReader | None:
+    """Return the asyncio reader of a client's connection; None if it has none."""
+    handler = _handlers().get(client.id)
+    reader = handler.transports[client].reader if handler is not None and client in handler.transports else None
+    return reader if isinstance(reader, asyncio.StreamReader) else None
+
+
 def close(connection: Connection, client: Client) -> None:
     """Close a client's connection, or one to an origin on its behalf, at once."""
     writer = _writer_to(connection, client)

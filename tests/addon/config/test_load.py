@@ -108,6 +108,7 @@ log_file = "access.log"
 log_query = true
 passthrough = ["*.bank.example", "bank.example"]
 allow_clients = ["192.0.2.0/24", "2001:db8::/32"]
+proxy_protocol_from = ["10.0.0.1"]
 credentials = "users"
 admin_credentials = "users"
 connect_ports = [443]

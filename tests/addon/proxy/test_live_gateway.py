@@ -9,7 +9,7 @@ from mitmproxy.test import tflow
 
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.config.watch import ConfigWatch
-from bestbefore.addon.proxy.access.access import Access
+from bestbefore.addon.proxy.access.access import Access, StatedAddress
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.context import Pending
 from bestbefore.addon.proxy.mitm import bounds, transports
@@ -70,6 +70,7 @@ async def test_answers_are_shared_by_the_connections_of_an_address_unless_creden
     sender = service.gateway.sender
     assert sender(client()) == sender(client())
     assert None is not sender(client()) != sender(client("192.0.2.1"))
+    assert sender(client()) != sender(client(StatedAddress("127.0.0.1")))
     monkeypatch.setattr(service.gateway.gate, "access", Access(users={"joe": "pw"}))
     assert sender(client()) is None
 

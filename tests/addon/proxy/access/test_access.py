@@ -9,7 +9,7 @@ from mitmproxy.connection import Client
 from mitmproxy.proxy.mode_specs import ProxyMode
 
 from bestbefore.addon.config.settings import Settings
-from bestbefore.addon.proxy.access.access import Access, address_of, is_local, is_restricted
+from bestbefore.addon.proxy.access.access import Access, StatedAddress, address_of, is_local, is_restricted
 from bestbefore.addon.rfc9111.message import Fields
 
 
@@ -52,6 +52,19 @@ def test_clients_beyond_loopback_may_not_reach_this_machine() -> None:
         assert is_restricted(client(address))
     for address in ("127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"):
         assert not is_restricted(client(address))
+
+
+def test_an_address_that_a_balancer_states_is_never_of_this_machine() -> None:
+    for text in ("127.0.0.1", "::1"):
+        assert not is_restricted(client(text))
+        stated = StatedAddress(text)
+        assert is_restricted(client(stated))
+        assert not Access().admits(stated)
+        assert Access(allow_clients=[ipaddress.ip_network(text)]).admits(stated)
+        assert not Access(users={"ann": "secret"}).authorised(stated, None)
+        assert not Access().tunnels(stated, 22)
+        assert not Access().purges(stated, Fields())
+        assert Access().purges(text, Fields())
 
 
 def test_in_front_of_an_origin_the_operator_says_where_requests_go() -> None:

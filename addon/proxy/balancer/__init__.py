@@ -1,0 +1,1 @@
+"""Load balancers before the proxy, which state the addresses of their clients."""
