@@ -11,6 +11,7 @@ from itertools import zip_longest
 from bestbefore.addon.admin.missing import UnvalidatedReport, unvalidated_report
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.rate_evidence import rate_evidence
+from bestbefore.addon.engine.update import TimeSpan
 from bestbefore.addon.feeds.document import Hints
 from bestbefore.addon.rfc9111.caching.reuse import Action, decide, expiry
 from bestbefore.addon.rfc9111.conditional.parts import combinable, missing, place
@@ -52,13 +53,14 @@ class FeedReport:
     """The state of a feed besides its postings, which are its updates."""
 
     items: int
-    """The number of items in its last document."""
+    """How many are in its last document."""
     edited: int
-    """The number of edits of items that were found."""
     hints: Hints
     """What the feed declares about when polling is worthwhile."""
     away: bool
     """Whether the last contact returned something else."""
+    missed: tuple[TimeSpan, ...] = ()
+    """The latest intervals in which items may have come and gone, as a contact found none of those of the one before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,7 +348,7 @@ def observed_report(record: Record) -> Observed:
         last_updates=tuple(UpdateReport(update.after_s, update.by_s) for update in record.updates[-UPDATES_REPORTED:]),
         last_modified_s=record.last_modified_s,
         rate=_rate(record),
-        feed=None if feed is None else FeedReport(len(feed.items), feed.edited, feed.hints, feed.away),
+        feed=None if feed is None else FeedReport(len(feed.items), feed.edited, feed.hints, feed.away, record.unseen or ()),
     )
 
 

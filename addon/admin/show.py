@@ -22,7 +22,7 @@ from bestbefore.addon.admin.report import (
     VariantReport,
 )
 from bestbefore.addon.admin.sanitize import plain_text, plain_word
-from bestbefore.addon.admin.units import FAR_S, size, span, utc
+from bestbefore.addon.admin.units import FAR_S, counted, size, span, utc
 from bestbefore.addon.rfc9111.caching.reuse import Action
 from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.control import ControlState
@@ -198,7 +198,10 @@ def feed_text(feed: FeedReport) -> str:
         declared.append(f"not in the hours {' '.join(map(str, hints.skip_hours))} UTC")
     if hints.skip_days:
         declared.append(f"not on {' '.join(_DAYS[day] for day in hints.skip_days)}")
-    words = f"{feed.items} {'item' if feed.items == 1 else 'items'}; {feed.edited} edits seen"
+    words = f"{counted(feed.items, 'item')}; {feed.edited} edits seen"
+    if feed.missed:
+        times = counted(len(feed.missed), "time")
+        words += f"; more may have been missed {times}, the last before {utc(feed.missed[-1].by_s)}"
     words += f"; declares {', '.join(declared)}" if declared else ""
     return words + ("; the last contact showed something else" if feed.away else "")
 

@@ -4,7 +4,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from bestbefore.addon.admin.report import Observed, observed_report
-from bestbefore.addon.engine.update import TimeSpan
 from bestbefore.addon.store.store import Store
 from bestbefore.addon.store.trouble import Trouble
 
@@ -25,8 +24,6 @@ class FeedRow:
     """When it is fetched next, policy time; None: that is not planned."""
     trouble: Trouble | None
     """Why it could not be fetched last; None: it could."""
-    missed: tuple[TimeSpan, ...]
-    """The latest intervals in which postings may have been missed: a contact found none of those of the one before."""
 
 
 async def feed_rows(store: Store, watched: Collection[str], most: int, start: int) -> tuple[list[FeedRow], int]:
@@ -42,5 +39,4 @@ async def feed_rows(store: Store, watched: Collection[str], most: int, start: in
 async def _row(store: Store, url: str, watched: bool, trouble: Trouble | None) -> FeedRow:
     record, candidate = await store.record(url), await store.planning.candidate(url)
     observed = None if record is None else observed_report(record)
-    missed = () if record is None or record.feed is None else record.unseen or ()
-    return FeedRow(url, watched, observed, None if candidate is None else candidate.due_s, trouble, missed)
+    return FeedRow(url, watched, observed, None if candidate is None else candidate.due_s, trouble)

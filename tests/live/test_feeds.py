@@ -103,6 +103,17 @@ def shown(bestbefore: Start) -> Callable[[Any, str], dict[str, Any]]:
     return ask
 
 
+def test_items_that_came_and_went_between_two_contacts_may_have_been_missed(
+    shared_proxy: Any, feed: Any, shown: Start
+) -> None:
+    now_s = float(int(time.time()))
+    for newest_s, missed in ((now_s - 20 * HOUR, 0), (now_s - 19 * HOUR, 0), (now_s, 1)):
+        feed.body = rss(*(item(f"at {newest_s - n * HOUR}", newest_s - n * HOUR) for n in range(3)))
+        assert shared_proxy.get(feed.url, {"Cache-Control": "no-cache"}).status == 200
+        time.sleep(0.01)
+        assert len(shown(shared_proxy, feed.url)["feed"]["missed"]) == missed
+
+
 @pytest.mark.parametrize("coding", ["gzip", "br"])
 def test_postings_are_learnt_at_their_times(shared_proxy: Any, feed: Any, coding: str, shown: Start) -> None:
     now_s = float(int(time.time()))

@@ -16,6 +16,7 @@ from bestbefore.addon.admin.report import (
     VariantReport,
 )
 from bestbefore.addon.admin.show import list_text, object_text
+from bestbefore.addon.engine.update import TimeSpan
 from bestbefore.addon.feeds.document import Hints
 from bestbefore.addon.rfc9111.caching.reuse import Action
 from bestbefore.policies.validation.machinery.control import ControlState
@@ -155,6 +156,9 @@ def test_items_edits_and_hints_of_a_feed_are_shown() -> None:
     text = object_text(replace(REPORT, observed=replace(REPORT.observed, feed=feed)))
     declared = "declares to be asked every 60m, not in the hours 1 2 UTC, not on Sat Sun"
     assert f"  feed        20 items; 3 edits seen; {declared}\n" in text
+    missed = (TimeSpan(1706227200.0, 1706227238.0),)
+    text = object_text(replace(REPORT, observed=replace(REPORT.observed, feed=replace(feed, missed=missed))))
+    assert "; 3 edits seen; more may have been missed 1 time, the last before 2024-01-26 00:00:38Z; declares" in text
     feed = FeedReport(0, 0, Hints(), away=True)
     text = object_text(replace(REPORT, observed=replace(REPORT.observed, feed=feed)))
     assert "  feed        0 items; 0 edits seen; the last contact showed something else\n" in text
