@@ -365,8 +365,7 @@ def _demand(demand: CopyDemand, now_s: float) -> DemandReport:
 
 
 def _rate(record: Record) -> RateReport | None:
-    seen = rate_evidence(record)
-    if seen.is_empty:
+    if (seen := rate_evidence(record)).is_empty:
         return None
     rate = most_likely(seen, confidence=CONFIDENCE)
     return RateReport(_finite(rate.rate_per_hour), rate.low_per_hour, _finite(rate.high_per_hour))
