@@ -60,7 +60,7 @@ class FeedReport:
     away: bool
     """Whether the last contact returned something else."""
     missed: tuple[TimeSpan, ...] = ()
-    """The latest intervals in which items may have come and gone, as a contact found none of those of the one before."""
+    """The latest intervals in which items may have come and gone: a contact found none of those of the one before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +334,7 @@ def listed_object(
 
 
 def observed_report(record: Record) -> Observed:
-    history, feed = record.history(), record.feed
+    history, feed, unseen = record.history(), record.feed, record.unseen or ()
     counts = history.counts(-math.inf, math.inf) if record.n_updates else [0] * BINS
     hours = exposure_h(HOURLY_S, record.since_s, record.last_contact_s)
     return Observed(
@@ -348,7 +348,7 @@ def observed_report(record: Record) -> Observed:
         last_updates=tuple(UpdateReport(update.after_s, update.by_s) for update in record.updates[-UPDATES_REPORTED:]),
         last_modified_s=record.last_modified_s,
         rate=_rate(record),
-        feed=None if feed is None else FeedReport(len(feed.items), feed.edited, feed.hints, feed.away, record.unseen or ()),
+        feed=None if feed is None else FeedReport(len(feed.items), feed.edited, feed.hints, feed.away, unseen),
     )
 
 
