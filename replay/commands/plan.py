@@ -29,6 +29,7 @@ from bestbefore.replay.planning.inputs.object_file import read_objects
 from bestbefore.replay.planning.inputs.trace_objects import learnt
 from bestbefore.replay.planning.moments import Moments, Punctuality, crawls_of
 from bestbefore.replay.planning.objects import PlannedObjects
+from bestbefore.replay.planning.owners import owners_of
 from bestbefore.replay.planning.plan import Aim, ContactPlan, best_plan
 from bestbefore.replay.planning.plan_files import Write, json_parts, write_csv, write_slots, write_whole
 from bestbefore.replay.planning.slotted import Slotted, slotted
@@ -103,6 +104,10 @@ def _parse_target(_ctx: click.Context, _param: click.Parameter, value: str | Non
               callback=number("a duration of more than 0", is_positive, parse_duration),
               help="At most this time between two contacts with an object that changes: seconds, or a number with s, "
               "m, h or d. Contacts are then evenly spaced.")
+@click.option("--per-host-interval", "interval_s", metavar="DURATION",
+              callback=number("a duration of more than 0", is_positive, parse_duration),
+              help="At most one contact in this time, on average, with all objects of a registrable domain, as the "
+              "proxy's setting: seconds, or a number with s, m, h or d. Not with --discrete.")
 @click.option("--clusters", type=click.IntRange(min=1), metavar="N",
               help="With --updates and --discrete: hours of the day by this number of k-means clusters of objects "
               "instead of one common pattern.")
@@ -134,6 +139,7 @@ def command(
     slots: list[int] | None,
     closed_path: Path | None,
     longest_s: float | None,
+    interval_s: float | None,
     clusters: int | None,
     made_path: Path | None,
     now_s: float | None,
@@ -152,6 +158,7 @@ def command(
     \b
       bestbefore plan --objects rates.csv --budget 100 --objective freshness
     """  # noqa: D301 - click keeps lines after a backspace
+    _refuse_lone_options({"--per-host-interval is not for --discrete": interval_s is not None and discrete})
     if objects_path is not None and objects_path.is_dir():
         unfit = {
             "--updates": updates_path, "--requests": requests_path,
@@ -160,7 +167,7 @@ def command(
         }
         _refuse_lone_options({f"{name} is not for --objects FOLDER": bool(value) for name, value in unfit.items()})
         _refuse_lone_options({BOUNDARY_NEEDS: boundary is not None and not discrete})
-        folders = PartFolders(objects_path, jobs or 1, on, out_path)
+        folders = PartFolders(objects_path, jobs or 1, on, out_path, interval_s)
         plan_in_parts(folders, _aim(budget, target, objective, period_s, discrete, boundary), target, as_json=as_json)
         return
     _refuse_lone_options({"--jobs and --on need --objects FOLDER": jobs is not None or on is not None})
@@ -180,6 +187,8 @@ def command(
         objects, source = _objects(objects_path, updates_path, aim, with_laws=with_laws, with_beats=longest_s is None)
         if requests_path is not None:
             objects = _weighted(objects, requests_path)
+        if interval_s is not None:
+            objects = replace(objects, owners=owners_of(objects.ids, period_s / interval_s))
         with spinner("planning"):
             made = None if made_path is None else read_made(made_path)
             plan = _plan(objects, aim, target, source, longest_s, made, now_s)

@@ -13,6 +13,7 @@ from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates
 from bestbefore.policies.units import FloatArray
 from bestbefore.replay.planning.ids import Ids
+from bestbefore.replay.planning.owners import Owners
 
 Law = RenewalLaw | PotentialUpdates
 """The law of an object's updates; the unit of time is the period of the plan."""
@@ -43,6 +44,8 @@ class PlannedObjects:
     """(n,) how often each object was requested, by which its weight was multiplied; None: it was not."""
     since: FloatArray | None = None
     """(n,) the time from the last contact to the start of the plan, in periods, if this is the rest of another plan."""
+    owners: Owners | None = None
+    """The owners, who may get a number of contacts at most; None: any number."""
 
     def __len__(self) -> int:
         return len(self.rates)

@@ -7,8 +7,11 @@ import numpy as np
 
 from bestbefore.policies.models.renewal.laws import Poisson
 from bestbefore.policies.prefetch.allocation.bounded import within_bounds
+from bestbefore.policies.prefetch.allocation.columns import PartColumns
 from bestbefore.policies.prefetch.allocation.objectives import weighted_mean
-from bestbefore.policies.prefetch.checked import IntArray, RowError, checked_bounds
+from bestbefore.policies.prefetch.allocation.owned import OwnedDivisions
+from bestbefore.policies.prefetch.allocation.parts import InMemory
+from bestbefore.policies.prefetch.checked import IntArray, RowError, checked, checked_bounds, checked_budget
 from bestbefore.policies.prefetch.discrete.best import UNBOUNDED, best_visits
 from bestbefore.policies.prefetch.discrete.continued import COSTS, ContinuedGains, cost_of_rest
 from bestbefore.policies.prefetch.discrete.law_visits import best_visits_of_laws
@@ -131,6 +134,12 @@ def _refuse_unsuited_laws(objects: PlannedObjects, aim: Aim) -> None:
 
 
 def _frequencies(allocate: Allocate, objects: PlannedObjects, budget: float) -> FloatArray:
+    if objects.owners is not None:
+        columns = PartColumns(
+            *checked(objects.rates, objects.weights), objects.minimum, objects.maximum, keeps=True,
+            owners=objects.owners.numbers,
+        )
+        return OwnedDivisions(allocate, InMemory((columns,)), objects.owners.most)(checked_budget(budget))(columns)
     if objects.minimum is None and objects.maximum is None:
         return allocate(objects.rates, objects.weights, budget)
     return within_bounds(allocate, objects.rates, objects.weights, budget, *objects.bounds())

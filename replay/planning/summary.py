@@ -48,7 +48,8 @@ def period_shown(period_s: float) -> str:
 def _heading(plan: ContactPlan) -> list[str]:
     objects, aim, period = plan.objects, plan.aim, period_shown(plan.aim.period_s)
     spent = float(plan.contacts.sum())
-    unused = f", of which {aim.budget - spent:,.6g} would gain nothing" if spent < aim.budget * (1.0 - 1e-6) else ""
+    why = "would gain nothing" if objects.owners is None else "no host may have, or would gain nothing"
+    unused = f", of which {aim.budget - spent:,.6g} {why}" if spent < aim.budget * (1.0 - 1e-6) else ""
     whole = f" in whole numbers, boundary {aim.boundary}" if aim.discrete else ""
     if objects.since is not None:
         whole = " in whole numbers, after the contacts made"

@@ -99,27 +99,28 @@ def _all_least(columns: PartColumns) -> FloatArray:
     return columns.reach()[0].copy()
 
 
-def _clipped(division: Division, columns: PartColumns) -> FloatArray:
+def clipped(division: Division, columns: PartColumns) -> FloatArray:
+    """Return the refreshes of a division within the bounds of each object, (n,), an array of the caller's own."""
     refreshes = division(columns)
     return np.clip(refreshes, *columns.reach(), out=refreshes)
 
 
 def _sum_of_clipped(division: Division, columns: PartColumns) -> float:
-    return float(_clipped(division, columns).sum())
+    return float(clipped(division, columns).sum())
 
 
-def _free(refreshes: FloatArray, columns: PartColumns) -> NDArray[np.bool_]:
-    """Whether each object is at none of its bounds, (n,)."""
+def is_free(refreshes: FloatArray, columns: PartColumns) -> NDArray[np.bool_]:
+    """Return whether each object is at none of its bounds, (n,)."""
     least, reach = columns.reach()
     return (refreshes > least) & (refreshes < reach)
 
 
 def _sum_of_free(division: Division, columns: PartColumns) -> float:
-    refreshes = _clipped(division, columns)
-    return float(refreshes[_free(refreshes, columns)].sum())
+    refreshes = clipped(division, columns)
+    return float(refreshes[is_free(refreshes, columns)].sum())
 
 
 def _scaled(division: Division, factor: float, columns: PartColumns) -> FloatArray:
-    refreshes = _clipped(division, columns)
-    refreshes[_free(refreshes, columns)] *= factor
+    refreshes = clipped(division, columns)
+    refreshes[is_free(refreshes, columns)] *= factor
     return np.clip(refreshes, *columns.reach(), out=refreshes)

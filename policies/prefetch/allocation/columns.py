@@ -6,6 +6,7 @@ A pass runs chunk by chunk, in buffers that stay in the processor's cache.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bestbefore.policies.prefetch.allocation.cubics import Scratch, chunks
 from bestbefore.policies.prefetch.allocation.curves import AgeCurve, AllocationCurve, FreshnessCurve
@@ -32,6 +33,8 @@ class PartColumns:
     """Whether the refreshes of the last pass are kept, as the division probably needs them: 8 bytes for each object."""
     number: int = 0
     """The place of the part among all."""
+    owners: NDArray[np.intp] | None = None
+    """(n,) the owner of each object, numbered from 0 within the part; None: unknown."""
     _scratch: Scratch | None = None
     _all_live: bool | None = None
     _reach: tuple[FloatArray, FloatArray] | None = None

@@ -35,6 +35,8 @@ class PartFolders:
     on: str | None
     out: Path | None
     """A new or empty folder, or None."""
+    interval_s: float | None = None
+    """The least mean time between two contacts with the objects of one owner."""
 
 
 def plan_in_parts(where: PartFolders, aim: Aim, target: PlanTarget | None, *, as_json: bool) -> None:
@@ -45,7 +47,8 @@ def plan_in_parts(where: PartFolders, aim: Aim, target: PlanTarget | None, *, as
         paths = part_paths(where.folder)
         with _mapped(where) as map_:
             with spinner(f"reading {len(paths)} parts"):
-                objects = PartedObjects(where.folder, paths, map_)
+                most = None if where.interval_s is None else aim.period_s / where.interval_s
+                objects = PartedObjects(where.folder, paths, map_, most)
             _plan(objects, where, aim, target, as_json=as_json)
     except (TraceError, ValueError) as error:
         text = str(error)

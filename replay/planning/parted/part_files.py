@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bestbefore.policies.prefetch.allocation.columns import PartColumns
 from bestbefore.policies.prefetch.checked import MOST
 from bestbefore.policies.units import FloatArray
+from bestbefore.replay.planning.owners import OwnerNumbers
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.formats.parquet import installed_polars
 from bestbefore.replay.traces.skipped import printable, shortened
@@ -24,6 +26,8 @@ REQUIRED = ("id", "rate")
 WITHOUT = {"weight": 1.0, "min": 0.0, "max": np.inf}
 """The default values of optional columns."""
 ONLY_POISSON = ("model", "shape")
+_UP_TO_HOST = r"^(?:[a-zA-Z][a-zA-Z0-9+.-]*://[^/?#]*|[^/]*)"
+"""The start of an id, by which alone its owner is known; see `domains.domain_of`. It is the same for many objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +51,14 @@ class MapOver(Protocol):
 class FileParts:
     """Parts in files; each round is counted."""
 
-    def __init__(self, paths: Sequence[Path], map_: MapOver) -> None:
-        self.paths, self._map = paths, map_
+    def __init__(self, paths: Sequence[Path], map_: MapOver, *, owned: bool = False) -> None:
+        """`owned` says whether questions need the owners of objects."""
+        self.paths, self._map, self._owned = paths, map_, owned
         self.rounds = 0
 
     def ask[A](self, question: Callable[[PartColumns], A]) -> list[A]:
         """Ask each part, where its file is read; see `allocation.parts.Parts`."""
-        return self.each(partial(_answer, question), list(enumerate(self.paths)))
+        return self.each(partial(_answer, question, self._owned), list(enumerate(self.paths)))
 
     def each[B, A](self, function: Callable[[B], A], arguments: Sequence[B]) -> list[A]:
         """Return the values of the function, in the order of the arguments."""
@@ -63,9 +68,9 @@ class FileParts:
         return [found[place] for place in range(len(arguments))]
 
 
-def _answer(question: Callable[[PartColumns], Any], part: tuple[int, Path]) -> Any:
+def _answer(question: Callable[[PartColumns], Any], owned: bool, part: tuple[int, Path]) -> Any:
     number, path = part
-    return question(read_columns(path, number))
+    return question(read_columns(path, number, owned=owned))
 
 
 def part_paths(folder: Path) -> Sequence[Path]:
@@ -79,8 +84,8 @@ def part_paths(folder: Path) -> Sequence[Path]:
     return paths
 
 
-def read_columns(path: Path, number: int = 0) -> PartColumns:
-    """Read the numbers of a part, which has this place among all.
+def read_columns(path: Path, number: int = 0, *, owned: bool = False) -> PartColumns:
+    """Read the numbers of a part, which has this place among all, with the owners of its objects if they are needed.
 
     Raises TraceError for a missing column and the first invalid value, with its row.
     """
@@ -95,7 +100,20 @@ def read_columns(path: Path, number: int = 0) -> PartColumns:
         )
     rates = numbers["rate"]
     weights = numbers.get("weight")
-    return PartColumns(rates, np.ones(len(rates)) if weights is None else weights, least, most, number=number)
+    owners = read_owners(path)[0] if owned else None
+    weights = np.ones(len(rates)) if weights is None else weights
+    return PartColumns(rates, weights, least, most, number=number, owners=owners)
+
+
+def read_owners(path: Path) -> tuple[NDArray[np.intp], Sequence[str]]:
+    """Read the owners of the objects of a part: (n,) by number, and their names."""
+    pl = installed_polars(f"{path}: ")
+    starts = read_ids(path).fill_null("").str.extract(_UP_TO_HOST, 0).to_frame("start")
+    distinct = starts.unique(maintain_order=True)
+    owners = OwnerNumbers()
+    numbers = pl.Series("owner", owners.of(distinct["start"]), dtype=pl.Int64)
+    joined = starts.join(distinct.with_columns(numbers), on="start", how="left", maintain_order="left")
+    return joined["owner"].to_numpy().astype(np.intp), owners.names
 
 
 def read_ids(path: Path) -> Any:

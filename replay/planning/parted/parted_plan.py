@@ -13,17 +13,27 @@ import numpy as np
 
 from bestbefore.policies.prefetch.allocation.bounded import BoundedDivisions
 from bestbefore.policies.prefetch.allocation.columns import PartColumns
+from bestbefore.policies.prefetch.allocation.owned import OwnedDivisions
 from bestbefore.policies.prefetch.allocation.parts import Divide, Division
 from bestbefore.policies.prefetch.checked import checked_budget
 from bestbefore.policies.prefetch.table import ALLOCATIONS, OBJECTIVES
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary
 from bestbefore.policies.units import FloatArray
 from bestbefore.replay.planning.moments import GOLDEN
-from bestbefore.replay.planning.parted.part_files import FileParts, MapOver, PartFile, check_ids, read_columns, read_ids
+from bestbefore.replay.planning.parted.part_files import (
+    FileParts,
+    MapOver,
+    PartFile,
+    check_ids,
+    read_columns,
+    read_ids,
+    read_owners,
+)
 from bestbefore.replay.planning.parted.parted_visits import VisitDivision, VisitDivisions, Visiting
 from bestbefore.replay.planning.target import PlanTarget, budget_reaching
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.formats.parquet import installed_polars
+from bestbefore.replay.traces.skipped import shortened
 from bestbefore.replay.whole_file import whole_file
 
 
@@ -41,9 +51,11 @@ class Totals:
     most: float
     """The sum of the maximums."""
     bounded: bool
+    owners: Sequence[str] = ()
+    """The owners of objects, of a part only and if they are needed."""
 
     @classmethod
-    def of_part(cls, path: Path) -> "Totals":
+    def of_part(cls, path: Path, *, owned: bool = False) -> "Totals":
         """Read and check a part. Raises TraceError."""
         columns = read_columns(path)
         check_ids(path)
@@ -53,6 +65,7 @@ class Totals:
             0.0 if least is None else float(least.sum()),
             float(most.sum()) if most is not None else np.inf if len(columns) else 0.0,
             least is not None or most is not None,
+            read_owners(path)[1] if owned else (),
         )
 
     @classmethod
@@ -67,9 +80,18 @@ class Totals:
 class PartedObjects:
     """The objects in the parts of a folder, read and checked once."""
 
-    def __init__(self, folder: Path, paths: Sequence[Path], map_: MapOver) -> None:
-        self.files = FileParts(paths, map_)
-        each = self.files.each(Totals.of_part, paths)
+    def __init__(
+        self, folder: Path, paths: Sequence[Path], map_: MapOver, most_of_owner: float | None = None
+    ) -> None:
+        """`most_of_owner` > 0 is the most contacts per period with the objects of one owner; None: any number.
+
+        Raises TraceError for what is wrong in a part, and for an owner of objects in two parts.
+        """
+        self._most_of_owner = most_of_owner
+        owned = most_of_owner is not None
+        self.files = FileParts(paths, map_, owned=owned)
+        each = self.files.each(partial(Totals.of_part, owned=owned), paths)
+        _refuse_divided_owners(paths, each)
         self.totals = Totals.of_all(each)
         if not self.totals.objects:
             raise TraceError(f"{folder}: no object in {len(paths)} parts, expected some")
@@ -81,6 +103,9 @@ class PartedObjects:
     def divide(self, name: str) -> Divide:
         """Return the function that divides budgets by an allocation of `table.ALLOCATIONS`, within bounds."""
         allocation = ALLOCATIONS[name]
+        if self._most_of_owner is not None:
+            limited = OwnedDivisions(allocation, self.files, self._most_of_owner)
+            return lambda budget: limited(checked_budget(budget))
         divide = BoundedDivisions(allocation, self.files) if self.totals.bounded else allocation.over(self.files)
         return lambda budget: divide(checked_budget(budget))
 
@@ -115,7 +140,21 @@ class PartedObjects:
 
     def write(self, division: Division, folder: Path, period_s: float, boundary: Boundary = "periodic") -> None:
         """Write the plan of each part into the folder, as a file of the same name. Raises OSError."""
-        self.files.each(partial(_write, division, folder.absolute(), period_s, boundary), list(enumerate(self.parts)))
+        owned = self._most_of_owner is not None
+        write = partial(_write, division, folder.absolute(), period_s, boundary, owned=owned)
+        self.files.each(write, list(enumerate(self.parts)))
+
+
+def _refuse_divided_owners(paths: Sequence[Path], each: Sequence[Totals]) -> None:
+    """Raise TraceError for the first owner of objects in two parts."""
+    part_of: dict[str, Path] = {}
+    for path, totals in zip(paths, each, strict=True):
+        for owner in totals.owners:
+            if part_of.setdefault(owner, path) != path:
+                raise TraceError(
+                    f"{path}: objects of {shortened(owner)!r}, and others in {part_of[owner].name}: expected all "
+                    "objects of a registrable domain in one part (--per-host-interval)"
+                )
 
 
 def _current_at_start(boundary: Boundary) -> float:
@@ -136,11 +175,12 @@ def _sums(
 
 
 def _write(
-    division: Division, folder: Path, period_s: float, boundary: Boundary, numbered: tuple[int, PartFile]
+    division: Division, folder: Path, period_s: float, boundary: Boundary, numbered: tuple[int, PartFile], *,
+    owned: bool,
 ) -> None:
     pl = installed_polars()
     number, part = numbered
-    columns = read_columns(part.path, number)
+    columns = read_columns(part.path, number, owned=owned)
     contacts = division(columns)
     rates, intervals = columns.rates, contacts + _current_at_start(boundary)
     whole = isinstance(division, VisitDivision)

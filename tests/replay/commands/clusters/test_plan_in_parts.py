@@ -81,6 +81,22 @@ def test_whole_numbers_are_those_of_one_file(
         np.testing.assert_allclose(parts[column].to_numpy(), one[column].cast(pl.Float64).to_numpy(), rtol=1e-9)
 
 
+@pytest.mark.parametrize("objective", ["freshness", "delay"])
+def test_hosts_are_limited_in_parts_as_in_one_file(objective: str, objects: pl.DataFrame, capsys: Capture) -> None:
+    domain = objects["id"].str.extract(r"//(\d+)\.").cast(pl.Int64)
+    for number in range(4):
+        objects.filter(domain % 4 == number).write_parquet(f"parts/{number}.parquet")
+    asked = ["--budget", "100", "--objective", objective, "--json", "--per-host-interval", "8h"]
+    assert run(["plan", "--objects", "o.csv", *asked]) == 0
+    whole = as_json(capsys)
+    assert run(["plan", "--objects", "parts", *asked, "--out", "plan"]) == 0
+    assert as_json(capsys)["contacts"] == pytest.approx(sum(whole["rates"].values()), rel=1e-9)
+    written = pl.concat([pl.read_parquet(path) for path in sorted(Path("plan").glob("*.parquet"))])
+    assert dict(written.select("id", "frequency").rows()) == pytest.approx(whole["rates"], rel=1e-6, abs=1e-9)
+    of_hosts = written.group_by(pl.col("id").str.extract(r"//(\d+)\.")).agg(pl.col("frequency").sum())["frequency"]
+    assert of_hosts.max() == pytest.approx(3.0, rel=1e-9)
+
+
 def whole_bounds(objects: pl.DataFrame) -> None:
     """Make the bounds whole numbers: of each tenth object at least one contact, at most one to seven."""
     bounds = pl.DataFrame({"min": [float(i % 10 == 0) for i in range(N)], "max": [1.0 + i % 7 for i in range(N)]})
@@ -131,6 +147,8 @@ def test_a_target_and_the_summary_are_those_of_one_file(objects: pl.DataFrame, c
 @pytest.mark.parametrize(("options", "expected"), [
     (["--objects", "parts", "--discrete", "--crawlers", "2"], "--crawlers is not for --objects FOLDER"),
     (["--objects", "parts", "--boundary", "interval"], "--boundary needs --discrete"),
+    (["--objects", "parts", "--discrete", "--per-host-interval", "2"], "--per-host-interval is not for --discrete"),
+    (["--objects", "parts", "--per-host-interval", "2"], "2.parquet: objects of '0.example', and others in 0.parquet"),
     (["--objects", "parts", "--discrete"], "parts/0.parquet: row 1: the least number of visits is"),
     (["--objects", "parts", "--out", "parts"], "--out parts: expected a new or empty folder"),
     (["--objects", "o.csv", "--jobs", "2"], "--jobs and --on need --objects FOLDER"),
