@@ -1,9 +1,11 @@
 """The opening of a Dask cluster: one that runs elsewhere, or one of processes on this machine."""
 
 import logging
-from collections.abc import Callable, Iterator
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
+from multiprocessing.process import BaseProcess
 from typing import Any
 
 from bestbefore.replay.cluster.cluster import DaskCluster
@@ -38,16 +40,46 @@ def start_cluster(jobs: int, say: Callable[[str], None]) -> Iterator[DaskCluster
     A process that dies is replaced. Calls `say` once, with the address of the dashboard.
     """
     distributed = installed_distributed()
+    others = set(multiprocessing.active_children())
     try:
-        processes = distributed.LocalCluster(
-            n_workers=jobs, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", memory_limit=0,
-            silence_logs=logging.CRITICAL, preload=[_LEAVES_INTERRUPTS],
-        )
-    except (OSError, RuntimeError) as error:
-        raise ClusterError(f"no cluster of {jobs} processes on this machine: {error}") from None
-    with processes, _client(distributed, processes, "127.0.0.1") as client:
-        say(f"{jobs} processes, watched at {client.dashboard_link}")
-        yield DaskCluster(client, "this machine")
+        try:
+            processes = distributed.LocalCluster(
+                n_workers=jobs, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0",
+                memory_limit=0, silence_logs=logging.CRITICAL, preload=[_LEAVES_INTERRUPTS],
+            )
+        except (OSError, RuntimeError) as error:
+            raise ClusterError(f"no cluster of {jobs} processes on this machine: {error}") from None
+        with _closed_unless_interrupted(processes), _client(distributed, processes, "127.0.0.1") as client:
+            say(f"{jobs} processes, watched at {client.dashboard_link}")
+            yield DaskCluster(client, "this machine")
+    except KeyboardInterrupt:
+        _abandon(set(multiprocessing.active_children()) - others)
+        raise
+
+
+@contextmanager
+def _closed_unless_interrupted(cluster: Any) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        cluster.close()
+        raise
+    cluster.close()
+
+
+def _abandon(processes: Iterable[BaseProcess]) -> None:
+    """Kill processes of clusters, which Dask would let end their work for seconds, or fail to end while they start."""
+    from distributed import Status
+    from distributed.deploy import SpecCluster
+
+    for cluster in list(SpecCluster._instances):  # noqa: SLF001 - one interrupted early has no name here
+        cluster.shutdown_on_close = False  # or it would be closed at exit
+        for watched in list(cluster.workers.values()):
+            watched.status = Status.closing  # or it would start another process
+    for process in processes:
+        process.kill()
 
 
 def installed_distributed() -> Any:
