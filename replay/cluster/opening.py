@@ -85,10 +85,13 @@ def _abandon(processes: Iterable[BaseProcess]) -> None:
 def installed_distributed() -> Any:
     """Import Dask's scheduler. Raises ClusterError if it is not installed."""
     try:
+        import dask
         import distributed
     except ImportError:
         raise ClusterError("Dask needs the extra 'dask': pip install '.[dask]' in a clone") from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # errors are raised, and Dask logs each many times
+    # A function is sent once with its data, as the feeds of a paper, of which Dask would print a warning.
+    dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"})
     return distributed
 
 
