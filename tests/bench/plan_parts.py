@@ -135,6 +135,8 @@ def main() -> None:
     ]
     print(lines[0], flush=True)
     for n in sorted({min(1_000_000, args.objects), args.objects}):
+        if args.folder is not None:
+            args.folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=args.folder) as name:
             parts = Path(name) / "parts"
             parts.mkdir()
