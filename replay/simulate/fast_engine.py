@@ -70,19 +70,35 @@ def compiling_obstacle(scenario: Scenario, rule: AnyRule) -> str | None:  # noqa
 class Compiling:
     """The choice of the policies that are compiled."""
 
-    def __init__(self, requests: int, obstacle: Callable[[AnyRule], str | None], forced: bool | None = None) -> None:
+    def __init__(
+        self,
+        requests: int,
+        obstacle: Callable[[AnyRule], str | None],
+        forced: bool | None = None,
+        bar: Bar = no_bar,
+    ) -> None:
         """`obstacle` returns why a rule cannot be compiled; `forced` forces the choice for all policies."""
         self._requests = requests
         self._obstacle = obstacle
         self._forced = forced
+        self._bar = bar
         self._expected: set[type[Any]] = set()
 
     def expect(self, policies: Iterable[Policy]) -> None:
         """Announce the policies that will be replayed, which counts their requests together."""
         rules = [rule for rule in map(rule_of, policies) if rule is not None]
         times = Counter(type(rule.own) for rule in rules)
-        worth = [rule for rule in rules if times[type(rule.own)] * self._requests >= COMPILED_FROM]
-        self._expected |= {type(rule.own) for rule in worth if self._forced or self._obstacle(rule) is None}
+        # Rules of the same types share what is compiled.
+        worth = {
+            (type(rule), type(rule.own)): rule for rule in rules
+            if times[type(rule.own)] * self._requests >= COMPILED_FROM
+        }  # fmt: skip
+        if not worth:
+            return
+        with self._bar("compiling", len(worth)) as watch:
+            for rule in watch(iter(worth.values())):
+                if self._forced or self._obstacle(rule) is None:
+                    self._expected.add(type(rule.own))
 
     def of(self, rule: AnyRule) -> bool:
         """Whether the policy of this rule is compiled."""
@@ -159,7 +175,7 @@ class FastReplay:
         """
         self._scenario = scenario
         self._bar = bar
-        self._compiling = Compiling(len(scenario.requests), partial(compiling_obstacle, scenario), compiles)
+        self._compiling = Compiling(len(scenario.requests), partial(compiling_obstacle, scenario), compiles, bar)
         self._streams = Streams.of(scenario.requests, scenario.cache, bar)
         self._packed = PackedScenario(scenario)
 

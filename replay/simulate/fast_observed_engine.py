@@ -134,7 +134,7 @@ class FastObservedReplay:
         """
         self._scenario = scenario
         self._bar = bar
-        self._compiling = Compiling(_requests(scenario), partial(compiling_obstacle, scenario), compiles)
+        self._compiling = Compiling(_requests(scenario), partial(compiling_obstacle, scenario), compiles, bar)
         self._packed = PackedScenario(scenario)
         self._loops: Callable[..., Loops] = loops
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,6 +19,7 @@ from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.engines import Engines, Through
 from bestbefore.replay.simulate.fast_engine import Compiling, FastReplay
 from bestbefore.replay.simulate.scenario import Cache, Scenario
+from bestbefore.replay.sweeps.progress import Watch, no_bar
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 DAY = 86400.0
@@ -74,10 +76,17 @@ def test_requests_before_the_test_start_and_updates_before_the_origin_do_not_cou
 
 
 def test_many_parameters_of_one_policy_are_worth_compiling_for() -> None:
-    compiling = Compiling(fast_engine.COMPILED_FROM // 3, lambda rule: None)
+    bars: list[tuple[str, int]] = []
+
+    def bar(description: str, total: int) -> AbstractContextManager[Watch]:
+        bars.append((description, total))
+        return no_bar(description, total)
+
+    compiling = Compiling(fast_engine.COMPILED_FROM // 3, lambda rule: None, bar=bar)
     few, many = parse_spec("ttl"), [parse_spec(f"fixed:interval={n}") for n in (1, 2, 3, 4)]
     compiling.expect([few, *many])
     assert [compiling.of(rule_of(policy)) for policy in (few, many[0])] == [False, True]  # type: ignore[arg-type]
+    assert bars == [("compiling", 1)]  # several seconds
     assert Compiling(fast_engine.COMPILED_FROM, lambda rule: None).of(rule_of(few))  # type: ignore[arg-type]
 
 
