@@ -34,6 +34,28 @@ def test_what_was_freed_is_not_resident() -> None:
     assert left_kb < used_kb / 5
 
 
+READS = """
+import resource, socket
+from bestbefore.addon.proxy.allocator import limit_retained
+limit_retained()
+ours, theirs = socket.socketpair()
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(1000):
+        theirs.send(b"x" * 100)
+        ours.recv(256 * 1024)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+faults()
+print(faults())
+"""
+
+
+def test_a_small_read_maps_no_memory() -> None:
+    """asyncio allocates 256 KiB for each."""
+    ran = subprocess.run([sys.executable, "-c", READS], capture_output=True, text=True, check=True)
+    assert int(ran.stdout) < 500
+
+
 class Linked:
     """Refers to itself, so that only a collection frees it."""
 
