@@ -70,7 +70,8 @@ def test_a_stale_rate_is_controlled_by_what_all_proxies_have_counted(
         got = [proxy.get(url) for _ in range(REQUESTS)]
         statuses += [one.cache_status for one in got]
         assert [one.is_hit for one in got[1:]] == [True] * (REQUESTS - 1)
-    found = sum("fwd=uri-miss" not in status for status in statuses)
+    # On a fast machine the second proxy asks before the first has stored the copy: then it shares the contact.
+    found = sum("fwd=uri-miss" not in status or "collapsed" in status for status in statuses)
     assert "fwd=" in proxies[1].get(url, {"Cache-Control": "no-cache"}).cache_status
     assert [proxy.stop() for proxy in proxies] == [0, 0]
 
