@@ -1,7 +1,7 @@
 """What the dashboard of a supervisor reads: its workers together, and the store that they share."""
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from bestbefore.addon.store.backend.interface import Tombstone
 from bestbefore.addon.store.cache.notices import silenced
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
+from bestbefore.addon.workers.kept_store import KeptStore
 from bestbefore.addon.workers.supervised import Supervised
 
 
@@ -44,6 +45,7 @@ class WorkersSource:
         self.health = health
         self.refresh = refresh
         self._pass_on = pass_on
+        self._store = KeptStore(self._open_store)
 
     @property
     def config(self) -> Config:
@@ -56,9 +58,11 @@ class WorkersSource:
     def domains(self) -> DomainCounts:
         return self._summary.total
 
-    @asynccontextmanager
-    async def store(self) -> AsyncIterator[Store]:
-        """Open the store for one page, as a command does: so nothing is kept while no page is shown."""
+    def store(self) -> AbstractAsyncContextManager[Store]:
+        """Open the store for a page, and keep it for the next: nothing is kept while no page is shown."""
+        return self._store.used()
+
+    async def _open_store(self) -> Store:
         settings = self.config.settings
         with silenced():
             store = await open_store(
@@ -69,13 +73,15 @@ class WorkersSource:
                 store_max=settings.store_max,
                 hot_max=0,
                 supervised_socket=self._store_socket,
+                processes=len(self._workers) + 1,  # as what these store must be seen
                 sweeps=False,
             )
         store.invalidation.pass_on = self._pass_on
-        try:
-            yield store
-        finally:
-            await store.close()
+        return store
+
+    async def close(self) -> None:
+        """Close the store, if a page has opened it."""
+        await self._store.close()
 
     def watch(self, watcher: Watcher | None) -> None:
         for worker in self._workers:

@@ -131,6 +131,7 @@ class _Supervisor(Collector):
                 self._watch, self._clock, self._workers, self._summary, store_socket, lambda: list(self.collect()),
                 self._health, self._refresh, lambda tombstone: self._pass_on(0, Announcement(tombstone)),
             )  # fmt: skip
+            closing.push_async_callback(source.close)
             admin = await AdminServer.start(
                 settings.admin.host, settings.admin.port, self, self._health,
                 next_free=settings.admin == DEFAULT_ADMIN, refresh=self._refresh,
