@@ -15,7 +15,7 @@ from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
 from bestbefore.addon.proxy.exchange.stored import StoredContent
 from bestbefore.addon.proxy.partial.stored_parts import StoredParts
 from bestbefore.addon.rfc9111.caching.reuse import CLOCK_TOLERANCE_S, Reuse
-from bestbefore.addon.rfc9111.caching.vary import Values
+from bestbefore.addon.rfc9111.caching.vary import Values, choose
 from bestbefore.addon.rfc9111.conditional.parts import partition_of
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Request
@@ -107,13 +107,13 @@ class PeerContacts:
         if in_memory is None or contact.upload is not None or range_fields(request) != ():
             return None
         known = {_identity(copy) for copy in (*contact.ask.candidates, *contact.context.decided_on)}
-        for copy in in_memory.copies:
-            if _identity(copy) in known or copy.rule != contact.rule.key or self.use_of(contact, copy, site) is None:
-                continue
-            body = await self.stored.of(copy)
-            if body is not None:
-                return CopyResult(copy, body)
-        return None
+        copy = choose(in_memory.copies, request.fields, site.salt)
+        if copy is None or _identity(copy) in known or copy.rule != contact.rule.key:
+            return None
+        # Clocks may differ: a copy of another process may be older than the request although it bears a later time.
+        received_s = -math.inf if self.store.contact_leases.has_peers else None
+        body = None if self.use_of(contact, copy, site, received_s) is None else await self.stored.of(copy)
+        return None if body is None else CopyResult(copy, body, received_s)
 
     def use_of(self, contact: Contact, copy: Copy, site: Site, received_s: float | None = None) -> Reuse | None:
         """Decide on the reuse of another request's response for this one, which waited for it; None if not allowed.

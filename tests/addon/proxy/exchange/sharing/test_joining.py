@@ -260,3 +260,19 @@ async def test_one_of_those_that_wait_takes_over_a_contact_that_is_cancelled(
     async with asyncio.timeout(PATIENCE_S):
         assert [(await task).head.status for task in asked[1:]] == [200] * 5
     assert origin.contacts == 2
+
+
+async def test_a_copy_is_refreshed_in_the_background_although_an_older_one_is_fresh(
+    exchanges: Exchanges, origin: Origin, clock: ManualClock
+) -> None:
+    origin.fields = (("Cache-Control", "max-age=600"), BY_LANGUAGE)
+    await crowd(exchanges, origin, request(("Accept-Language", "de")))
+    clock.advance(1.0)
+    origin.fields = (ETAG, ("Cache-Control", "max-age=1, stale-while-revalidate=60"), ("Vary", "Accept"))
+    await crowd(exchanges, origin, request(("Accept", "text/html"), ("Accept-Language", "en")))
+    clock.advance(2.0)
+    await answer_to(
+        request(("Accept", "text/html"), ("Accept-Language", "de")), tflow.tclient_conn(), exchanges
+    )
+    await settled()
+    assert origin.contacts == 3
