@@ -45,11 +45,18 @@ def period_shown(period_s: float) -> str:
     return names.get(period_s, span(period_s))
 
 
+def unused_shown(budget: float, spent: float, *, limited: bool) -> str:
+    """How much of a budget is not spent, and why, as text; empty if all is. `limited`: domains have a maximum."""
+    if spent >= budget * (1.0 - 1e-6):
+        return ""
+    why = "are above what the domains may have, or would gain nothing" if limited else "would gain nothing"
+    return f", of which {budget - spent:,.6g} {why}"
+
+
 def _heading(plan: ContactPlan) -> list[str]:
     objects, aim, period = plan.objects, plan.aim, period_shown(plan.aim.period_s)
     spent = float(plan.contacts.sum())
-    why = "would gain nothing" if objects.owners is None else "no host may have, or would gain nothing"
-    unused = f", of which {aim.budget - spent:,.6g} {why}" if spent < aim.budget * (1.0 - 1e-6) else ""
+    unused = unused_shown(aim.budget, spent, limited=objects.owners is not None)
     whole = f" in whole numbers, boundary {aim.boundary}" if aim.discrete else ""
     if objects.since is not None:
         whole = " in whole numbers, after the contacts made"

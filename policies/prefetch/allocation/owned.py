@@ -37,7 +37,9 @@ class OwnedDivisions:
         self._needed = sum(needed for needed, _, _ in sums)
         self._reach = sum(reach for _, reach, _ in sums)
         if (largest := max(of_one for _, _, of_one in sums)) > most * (1.0 + TOLERANCE):
-            raise ValueError(f"the minimums of one owner add up to {largest:g}, but it may have {most:g} at most")
+            raise ValueError(
+                f"the minimums of one domain add up to {largest:g} contacts, but it may have {most:g} at most"
+            )
 
     def __call__(self, total: float) -> Division:
         """Divide a budget > 0, or as much of it as owners may have.

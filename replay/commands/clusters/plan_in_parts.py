@@ -17,7 +17,7 @@ from bestbefore.replay.commands.progress import spinner
 from bestbefore.replay.planning.parted.part_files import MapOver, part_paths
 from bestbefore.replay.planning.parted.parted_plan import PartedObjects
 from bestbefore.replay.planning.plan import BASELINES, Aim
-from bestbefore.replay.planning.summary import period_shown, waited_shown
+from bestbefore.replay.planning.summary import period_shown, unused_shown, waited_shown
 from bestbefore.replay.planning.target import PlanTarget
 from bestbefore.replay.report.formatting import aligned
 from bestbefore.replay.sweeps.parallel import parallel_map
@@ -101,14 +101,17 @@ def _plan(objects: PartedObjects, where: PartFolders, aim: Aim, target: PlanTarg
         return
     with spinner("comparing with other plans"):
         others = {name: objects.means(objects.divide(name)(budget), MEASURES, boundary) for name in BASELINES}
-    click.echo(_summary(objects, aim, budget, {"this plan": means, **others}))
+    unused = unused_shown(budget, means["contacts"], limited=where.interval_s is not None)
+    click.echo(_summary(objects, aim, f"{budget:,.6g}", unused, {"this plan": means, **others}))
 
 
-def _summary(objects: PartedObjects, aim: Aim, budget: float, found: Mapping[str, Mapping[str, float]]) -> str:
+def _summary(
+    objects: PartedObjects, aim: Aim, budget: str, unused: str, found: Mapping[str, Mapping[str, float]]
+) -> str:
     period, totals = period_shown(aim.period_s), objects.totals
     head = (
         f"{totals.objects:,} objects in {len(objects.parts):,} parts with {totals.updates:,.6g} updates per {period}; "
-        f"{budget:,.6g} contacts per {period}; planned for {aim.objective}"
+        f"{budget} contacts per {period}{unused}; planned for {aim.objective}"
         + (f" in whole numbers, boundary {aim.boundary}" if aim.discrete else "")
     )
     rows = [

@@ -36,7 +36,7 @@ def test_a_budget_above_what_all_owners_may_have_is_left_over() -> None:
 
 
 def test_minimums_of_an_owner_above_its_most_are_refused() -> None:
-    with pytest.raises(ValueError, match="the minimums of one owner add up to 4, but it may have 3 at most"):
+    with pytest.raises(ValueError, match="the minimums of one domain add up to 4 contacts, but it may have 3 at most"):
         divided("age", np.ones(4), np.ones(4), OWNERS, 3.0, 90.0, minimum=np.full(4, 2.0))
 
 

@@ -95,6 +95,9 @@ def test_hosts_are_limited_in_parts_as_in_one_file(objective: str, objects: pl.D
     assert dict(written.select("id", "frequency").rows()) == pytest.approx(whole["rates"], rel=1e-6, abs=1e-9)
     of_hosts = written.group_by(pl.col("id").str.extract(r"//(\d+)\.")).agg(pl.col("frequency").sum())["frequency"]
     assert of_hosts.max() == pytest.approx(3.0, rel=1e-9)
+    for source in ("o.csv", "parts"):
+        assert run(["plan", "--objects", source, "--budget", "1e4", "--objective", objective, *asked[-2:]]) == 0
+        assert f", of which {1e4 - 3 * of_hosts.len():,.6g} are above what the domains may" in capsys.readouterr().out
 
 
 def whole_bounds(objects: pl.DataFrame) -> None:
