@@ -1,6 +1,6 @@
 -- Write the next version of a record and change the counts under its label, atomically.
 --
--- KEYS: record, hosts; updates, starts and rates of each label whose counts change
+-- KEYS: record; if counts change, hosts, and updates, starts and rates of each label whose counts do
 -- ARGV: expected version ('' for none), the record ('' removes it), its last contact, ms to live (0: no end), the new
 --       version ('' for the next one), for each label: the label, number of update counts, (hour, gain) of each, the
 --       same of starts, and of rates with names in place of hours

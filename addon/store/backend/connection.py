@@ -335,8 +335,9 @@ type Script = Callable[[Sequence[str], Sequence[Any]], list[Any]]
 _CHECK = """
 local types = {%s}
 for i, key in ipairs(KEYS) do
-  local found, wanted = redis.call('TYPE', key).ok, types[i] or types[#types]
-  if wanted and found ~= wanted and found ~= 'none' then
+  local wanted = types[i] or types[#types]
+  local found = wanted ~= '' and redis.call('TYPE', key).ok
+  if found and found ~= wanted and found ~= 'none' then
     return redis.error_reply('WRONGTYPE a key of the script')
   end
 end
@@ -347,9 +348,12 @@ def script(source: str, *types: str) -> Script:
     """Return a function from keys and arguments to the command that runs a Lua script.
 
     `types`: of its keys; further keys have the last. A key of another type is an error before anything is written.
+    They are asked for, a command a key: give none, or an empty one for a key, where the script reads the key before it
+    writes, since such a command fails too.
     The source, which is short, is sent each time, so that no server must have loaded it, also after a restart or
     failover.
     """
-    source = _CHECK % ", ".join(f"'{name}'" for name in types) + source
+    if types:
+        source = _CHECK % ", ".join(f"'{name}'" for name in types) + source
     return lambda names, arguments: ["EVAL", source, len(names), *names, *arguments]
 

@@ -19,7 +19,14 @@ elseif time_s and stored_s < (tonumber(time_s) or -math.huge) then
   return ''
 end
 
-local before = redis.call('HGET', KEYS[1], ARGV[1])
+-- All is read before anything is written: a key of a wrong type changes nothing.
+local variants, contents = redis.call('HGETALL', KEYS[1]), redis.call('HKEYS', KEYS[2])
+local before
+for i = 1, #variants, 2 do
+  if variants[i] == ARGV[1] then
+    before = variants[i + 1]
+  end
+end
 if before then
   -- A copy that cannot be decoded is replaced. In a packed one the time stands behind the mark (`packing`).
   local encoded = string.match(before, '^[^|]*|[^|]*|(.*)$') or ''
@@ -35,42 +42,51 @@ if before then
   end
 end
 
+local is_there = ARGV[10] ~= 'kept'
+for _, digest in ipairs(contents) do
+  is_there = is_there or digest == ARGV[2]
+end
+local used, n = {}, 0
+local oldest, oldest_s = nil, math.huge
+local function count(variant, digest, at_s)
+  used[digest] = true
+  n = n + 1
+  if at_s < oldest_s then
+    oldest, oldest_s = variant, at_s
+  end
+end
+
 if ARGV[10] == 'given' then
   redis.call('HSET', KEYS[2], ARGV[2], ARGV[11])
 end
-if ARGV[10] == 'kept' and redis.call('HEXISTS', KEYS[2], ARGV[2]) == 0 then
-  redis.call('HDEL', KEYS[1], ARGV[1])  -- its content was evicted: the copy cannot be used
-else
+if is_there then
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. '|' .. ARGV[3] .. '|' .. ARGV[4])
+  count(ARGV[1], ARGV[2], stored_s)
+elseif before then
+  redis.call('HDEL', KEYS[1], ARGV[1])  -- its content was evicted: the copy cannot be used
 end
-
-local variants = redis.call('HGETALL', KEYS[1])
-local used, n = {}, 0
-local oldest, oldest_s = nil, math.huge
 for i = 1, #variants, 2 do
-  local digest, at_s = string.match(variants[i + 1], '^([^|]*)|([^|]*)|')
-  at_s = tonumber(at_s or '')
-  if at_s then
-    used[digest] = true
-    n = n + 1
-    if at_s < oldest_s then
-      oldest, oldest_s = variants[i], at_s
+  if variants[i] ~= ARGV[1] then
+    local digest, at_s = string.match(variants[i + 1], '^([^|]*)|([^|]*)|')
+    at_s = tonumber(at_s or '')
+    if at_s then
+      count(variants[i], digest, at_s)
+    else
+      redis.call('HDEL', KEYS[1], variants[i])  -- not written by bestbefore
     end
-  else
-    redis.call('HDEL', KEYS[1], variants[i])  -- not written by bestbefore
   end
 end
 if n > tonumber(ARGV[6]) then
   redis.call('HDEL', KEYS[1], oldest)
 end
-for _, digest in ipairs(redis.call('HKEYS', KEYS[2])) do
+for _, digest in ipairs(contents) do
   if not used[digest] then
     redis.call('HDEL', KEYS[2], digest)
   end
 end
 
 for i = 1, 2 do
-  if redis.call('PTTL', KEYS[i]) < tonumber(ARGV[5]) then
+  if n == 1 or redis.call('PTTL', KEYS[i]) < tonumber(ARGV[5]) then
     redis.call('PEXPIRE', KEYS[i], ARGV[5])
   end
 end

@@ -55,7 +55,7 @@ def _read_script(name: str, *types: str) -> Script:
     return script((files("bestbefore.addon.store.backend") / f"{name}.lua").read_text("utf-8"), *types)
 
 
-_put = _read_script("put", "hash", "hash", "string")
+_put = _read_script("put")
 _remove = _read_script("remove", "hash", "hash", "string")
 _add_tombstones = _read_script("tombstones", "zset", "string")
 _last = _read_script("last", "string")

@@ -13,13 +13,14 @@ from bestbefore.addon.store.backend.redis_counts import RedisCounts
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.backend.replies import number_of
 from bestbefore.addon.store.cache.faults import Faults
+from bestbefore.addon.store.cache.gains import NO_COUNTS
 from bestbefore.addon.store.packing import pack
 from bestbefore.policies.units import DAY_S
 
 PROVISIONAL_S = 7 * DAY_S
 """How long the record of an object that was contacted once is kept."""
 
-_commit = script((files("bestbefore.addon.store.backend") / "commit.lua").read_text("utf-8"), "hash", "set", "hash")
+_commit = script((files("bestbefore.addon.store.backend") / "commit.lua").read_text("utf-8"), "", "set", "hash")
 
 
 class RedisRecords(RedisCounts):
@@ -57,18 +58,18 @@ class RedisRecords(RedisCounts):
 
     def _commit_command(self, commit: Commit, version: bytes = b"", live_ms: int | None = None) -> list[Any]:
         """Return the command for a commit. `version`, `live_ms`: of a migrated record; default: new ones."""
-        record = commit.record
+        record, gains = commit.record, {label: gain for label, gain in commit.gains.items() if gain != NO_COUNTS}
         if live_ms is None:
             live_ms = self._real_ms(PROVISIONAL_S if record and record.provisional else 0.0)
         return _commit(
-            keys.of_record(commit.url, *commit.gains),
+            keys.of_record(commit.url, *gains)[: None if gains else 1],
             [
                 commit.expected,
                 pack(codec.encode_record(record)) if record else b"",
                 repr(record.last_contact_s) if record else "0",
                 live_ms,
                 version,
-                *_arguments_of(commit.gains),
+                *_arguments_of(gains),
             ],
         )
 

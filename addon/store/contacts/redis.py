@@ -10,7 +10,7 @@ from bestbefore.addon.store.backend.interface import KeptCopy
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.contacts.keeper import AskedLease, BegunContact, ContactName, EndedLease
 
-_begin = script((files("bestbefore.addon.store.contacts") / "begin.lua").read_text("utf-8"), "string", "hash")
+_begin = script((files("bestbefore.addon.store.contacts") / "begin.lua").read_text("utf-8"))
 _if_mine = """
 local holder = redis.call('GET', KEYS[1])
 if holder ~= ARGV[1] and holder ~= ARGV[1] .. '!' then return 0 end
@@ -31,18 +31,15 @@ if type(set) ~= 'table' or not set.ok then
   end
 end
 local now = redis.call('TIME')
-return now[1] * 1000 + math.floor(now[2] / 1000)""",
-    "string",
-    "hash",
+return now[1] * 1000 + math.floor(now[2] / 1000)"""
 )
-_renew = script(_if_mine + "return redis.call('PEXPIRE', KEYS[1], ARGV[2])", "string")
+_renew = script(_if_mine + "return redis.call('PEXPIRE', KEYS[1], ARGV[2])")
 _end = script(
     _if_mine
     + """
 redis.call('DEL', KEYS[1])
 if holder ~= ARGV[1] then redis.call('PUBLISH', ARGV[2], ARGV[3]) end
-return 1""",
-    "string",
+return 1"""
 )
 AWAITED, SHAREABLE, OWN = b"awaited", b"shareable", b"own"
 """What is published of a contact, after its digest; when it has ended, with the time of receipt, ms, after it."""
