@@ -248,3 +248,19 @@ async def test_a_lost_mark_is_written_again(connect, client, lost):
     client.hdel("bb:store", lost)
     await connect()
     assert client.hgetall("bb:store") == marks
+
+
+async def test_a_new_object_costs_few_commands(backend, client, copy_of):
+    copy = copy_of(URL)
+    client.config_resetstat()
+    await backend.put([Put(copy, 100.0, b"hello")])
+    await commit(backend)
+    called = {name.removeprefix("cmdstat_"): of["calls"] for name, of in client.info("commandstats").items()}
+    assert "type" not in called  # asked for each key by a script that writes before it reads
+    assert sum(called.values()) <= 16, called
+
+
+async def test_the_variant_that_is_left_sets_the_lifetime(backend, client, copy_of):
+    for ttl_s in (100.0, 50.0):
+        await backend.put([Put(copy_of(URL), ttl_s, b"hello")])
+    assert [45 < client.ttl(key) <= 50 for key in (COPIES_KEY, BODIES_KEY)] == [True, True]
