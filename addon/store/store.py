@@ -61,18 +61,18 @@ class Store:
         of several processes on the backend, which find what the others store at once, and share contacts.
         """
         self._clock = clock
-        self._notices = Notices()
-        self._link = Link(backend, clock, self._notices)
+        self.notices = Notices()
+        self._link = Link(backend, clock, self.notices)
         self._faults = faults = Faults(clock.monotonic)
         self._tombstones = Tombstones(faults)
         self._histories = Histories(
-            self._link, self._tombstones, self._notices, faults, lambda label, gain: self._groups.gained(label, gain)
+            self._link, self._tombstones, self.notices, faults, lambda label, gain: self._groups.gained(label, gain)
         )
         self._copies = Copies(
             self._link,
             clock,
             self._tombstones,
-            self._notices,
+            self.notices,
             faults,
             hot_max=hot_max,
             keep_s=keep_s,
@@ -106,7 +106,7 @@ class Store:
         self._parts = parts = (*stored, *counts)
         self._write_behind = WriteBehind(
             self._link,
-            self._notices,
+            self.notices,
             faults,
             clock.monotonic,
             parts,
@@ -152,7 +152,7 @@ class Store:
         return StoreStatus(
             down=self._link.down,
             last_error=self._link.last_error,
-            conditions=self._notices.active(),
+            conditions=self.notices.active(),
             pending_observations=self._histories.waiting,
             pending_copies=self._copies.waiting,
             pending_copies_bytes=self._copies.waiting_bytes,

@@ -76,6 +76,7 @@ class WorkersSource:
                 processes=len(self._workers) + 1,  # as what these store must be seen
                 sweeps=False,
             )
+        store.notices.muted = True  # the workers log what is to be known of it
         store.invalidation.pass_on = self._pass_on
         return store
 

@@ -12,17 +12,23 @@ class Notices:
 
     def __init__(self) -> None:
         self._active: set[str] = set()
+        self.muted = False
+        """Whether nothing is logged: another process on the same store does."""
 
     def begin(self, condition: str, message: str) -> None:
         """Begin a condition: log the message, unless the condition is active already."""
         if condition not in self._active:
             self._active.add(condition)
-            log.warning("%s", message)
+            self._log(message)
 
     def end(self, condition: str, message: str) -> None:
         """End a condition: log the message if the condition was active."""
         if condition in self._active:
             self._active.remove(condition)
+            self._log(message)
+
+    def _log(self, message: str) -> None:
+        if not self.muted:
             log.warning("%s", message)
 
     def active(self) -> frozenset[str]:

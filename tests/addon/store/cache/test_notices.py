@@ -21,3 +21,12 @@ def test_what_reports_errors_itself_logs_no_condition(logged):
         notices.begin("down", "not logged")
     notices.end("down", "has ended")
     assert logged() == ["has ended"]
+
+
+def test_what_shares_a_store_with_others_leaves_the_log_to_them(logged):
+    notices = Notices()
+    notices.muted = True
+    notices.begin("down", "not logged")
+    assert notices.active() == {"down"}
+    notices.end("down", "not logged either")
+    assert logged() == []
