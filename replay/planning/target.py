@@ -90,14 +90,18 @@ def budget_reaching(
     def excess(budget: float) -> float:
         return target.excess(reached(budget))
 
-    return _whole(excess, math.ceil(least)) if discrete else _real(excess, least, updates)
-
-
-def _real(excess: Callable[[float], float], least: float, updates: float) -> float:
+    if discrete:
+        return _whole(excess, math.ceil(least))
     scale = max(updates, least, 1e-9)
     low, high = math.log(max(least, scale / SPAN)), math.log(scale * SPAN)
-    if excess(math.exp(high)) > TOLERANCE:
-        raise ValueError("no budget reaches the target")
+    best = reached(math.exp(high))
+    if target.excess(best) > TOLERANCE:
+        raise ValueError(f"no budget reaches {target}: at best {target.shown(best)}")
+    return _real(excess, scale, low, high)
+
+
+def _real(excess: Callable[[float], float], scale: float, low: float, high: float) -> float:
+    """The least budget between the exponentials of `low` and `high`, of which that of `high` is enough."""
     if excess(math.exp(low)) <= 0.0:
         return math.exp(low)
     return math.exp(falling_root(lambda x: excess(math.exp(max(x, low))), math.log(scale), -1.0, TOLERANCE, high).high)

@@ -10,6 +10,7 @@ import pytest
 from bestbefore.policies.units import DAY_S
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.objects import PlannedObjects
+from bestbefore.replay.planning.owners import Owners
 from bestbefore.replay.planning.plan import Aim, best_plan, means
 from bestbefore.replay.planning.target import PlanTarget, budget_for
 
@@ -46,6 +47,9 @@ def test_what_no_budget_reaches_is_an_error():
     for discrete in (False, True):
         with pytest.raises(ValueError, match=r"no budget reaches freshness=0.99: at best 0\.\d+, with .*, 40$"):
             budget_for(bounded, Aim("freshness", math.nan, DAY_S, discrete), PlanTarget("freshness", 0.99))
+    of_one = replace(OBJECTS, owners=Owners(np.zeros(40, dtype=np.intp), 40.0))
+    with pytest.raises(ValueError, match=r"no budget reaches freshness=0.99: at best 0\.\d+$"):
+        budget_for(of_one, Aim("freshness", math.nan, DAY_S), PlanTarget("freshness", 0.99))
 
 
 def test_objects_that_do_not_change_need_next_to_no_budget():
