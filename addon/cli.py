@@ -53,7 +53,7 @@ COMMANDS: Mapping[str, LazyCommand] = {
     "papers": LazyCommand("bestbefore.replay.commands.papers", "Reproduce tables and figures of the papers."),
     "show": LazyCommand("bestbefore.addon.commands.show", "Show what was learnt about a URL."),
     "tail": LazyCommand("bestbefore.addon.commands.upkeep.tail", "Follow the requests, from the log or the proxy."),
-    "top": LazyCommand("bestbefore.addon.commands.upkeep.top", "Show what a running proxy does, as it goes."),
+    "top": LazyCommand("bestbefore.addon.commands.upkeep.top", "Show the counts of a running proxy as they change."),
     "purge": LazyCommand("bestbefore.addon.commands.purge", "Remove copies."),
     "forget": LazyCommand("bestbefore.addon.commands.forget", "Remove copies and histories."),
     "tunnels": LazyCommand("bestbefore.addon.commands.tunnels", "List and lift tunnels of clients without the CA."),

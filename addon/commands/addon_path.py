@@ -9,7 +9,7 @@ import click
 @click.command("addon-path")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def command(*, as_json: bool) -> None:
-    """Print the path of the addon, for a mitmdump of one's own.
+    """Print the path of the addon, for a stock mitmdump.
 
     \b
       mitmdump -s "$(bestbefore addon-path)"

@@ -1,4 +1,4 @@
-"""What feed readers are spared: `python tests/bench/feed_bandwidth.py [--record]`.
+"""What feed readers save: `python tests/bench/feed_bandwidth.py [--record]`.
 
 The folder of the traces is BESTBEFORE_TRACES. With --record the table also becomes docs/results/feed_bandwidth.md.
 """
@@ -36,15 +36,15 @@ of each feed, by a reader that has seen the document of the poll before. The doc
 the proxy.
 
 *new*: the mean number of items of a poll that the reader has not seen, at most {ITEMS}, mean of the feeds; *median*: \
-that of the median feed; *paper*: the share of items that it has seen, which is what the paper counts as spared. \
+that of the median feed; *paper*: the share of items that it has seen, which is what the paper counts as saved. \
 *full*: MB sent if each poll gets the document; *304*: if a poll without anything new gets nothing (an entity tag of \
-ours); *delta*: if the others get the new items only (`A-IM: feed`). *saved*: what deltas spare of *full*, and *of \
+ours); *delta*: if the others get the new items only (`A-IM: feed`). *saved*: what deltas save of *full*, and *of \
 304*; *gzip*: the same where both are compressed. Heads of messages are not counted.
 
-The paper finds 4.3 new items of 12, and 64 percent spared, at one poll a day. Its feeds are not public. Three \
+The paper finds 4.3 new items of 12, and 64 percent saved, at one poll a day. Its feeds are not public. Three \
 quarters of ours are written by machines, which fill a document within hours: one poll a day misses most of what they \
 post, and the reader has seen little of a document. Feeds written by people post less than the paper's, and more is \
-spared."""
+saved."""
 
 
 @dataclass
@@ -155,7 +155,7 @@ def main() -> None:
     printed = "\n".join(parts)
     print(printed)
     if "--record" in sys.argv:
-        write_page(PAGE, "What feed readers are spared", EXPLANATION, printed)
+        write_page(PAGE, "What feed readers save", EXPLANATION, printed)
 
 
 if __name__ == "__main__":

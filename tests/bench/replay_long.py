@@ -22,7 +22,7 @@ POLICIES = (("ttl:alpha=0.2", "shared"), ("indhist:theta=0.1", "shared"), ("indt
 OBSERVED = "indttl:max_ttl=1d,fallback=ttl+group,history_window=28d"
 ONCE_EACH = 10_000_000
 EXPLANATION = """*Seconds* are those of the clock for `bestbefore replay`, reading and sorting among them. *Memory* is
-the most that the process held; with mapped pages that is what the system had to spare, as columns are mapped from the
+the most that the process held; with mapped pages that is what the system had free, as columns are mapped from the
 archive and sorted streams from temporary files. What remains is the sorting of 33 million requests at a time, and the
 names. On a terminal a bar shows how much is done, and an estimate of the time left."""
 

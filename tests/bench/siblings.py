@@ -1,4 +1,4 @@
-"""What siblings spare on recorded updates: `python tests/bench/siblings.py --traces DIR [--record] [--policy SPEC]...`.
+"""What siblings save on recorded updates: `python tests/bench/siblings.py --traces DIR [--record] [--policy SPEC]...`.
 
 With --record the table also becomes docs/results/siblings.md.
 """
@@ -227,7 +227,7 @@ def main() -> None:
         printed.append(row)
     if arguments.record:
         sys.argv = ["DIR" if one == str(arguments.traces) else one for one in sys.argv]
-        write_page(PAGE, "Validations spared by siblings", EXPLANATION, "\n".join(printed), preformatted=False)
+        write_page(PAGE, "Validations saved by siblings", EXPLANATION, "\n".join(printed), preformatted=False)
 
 
 if __name__ == "__main__":

@@ -35,9 +35,9 @@ HEAD_ROWS = 12
 @click.option("--sort", "order", type=click.Choice(ORDERS), default=ORDERS[0], show_default=True,
               help="Order of the domains, and of objects where they have such a count.")
 @click.option("--every", metavar="DURATION", default="2s", show_default=True,
-              help="Time between two looks: seconds, or s, m, h or d.")
+              help="Time between two updates: seconds, or s, m, h or d.")
 @click.option("--once", is_flag=True, help="Print what is there now, and end; so too without a terminal.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object at each look; with --once, one.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object at each update; with --once, one.")
 def command(
     config_file: Path | None, admin: str | None, order: str, every: str, *, once: bool, as_json: bool
 ) -> None:
