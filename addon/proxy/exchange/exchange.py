@@ -32,10 +32,10 @@ from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.proxy.exchange.hit import Hits, note_hit
 from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
 from bestbefore.addon.proxy.exchange.relaying import AnswerRelayer
-from bestbefore.addon.proxy.exchange.sharing.behind import RestReader
 from bestbefore.addon.proxy.exchange.sharing.flight import Flights
 from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
 from bestbefore.addon.proxy.exchange.sharing.joining import RequestJoiner
+from bestbefore.addon.proxy.exchange.sharing.rest_reader import RestReader
 from bestbefore.addon.proxy.exchange.stored import StoredContent
 from bestbefore.addon.proxy.feeds.deltas import Deltas
 from bestbefore.addon.proxy.feeds.feeds import FeedReader

@@ -12,8 +12,8 @@ from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig, AnswerB
 from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.collecting import AnswerCollector, Completed
 from bestbefore.addon.proxy.exchange.context import Contact
-from bestbefore.addon.proxy.exchange.sharing.behind import RestReader
 from bestbefore.addon.proxy.exchange.sharing.flight import CopyResult, Flight, StreamingResult
+from bestbefore.addon.proxy.exchange.sharing.rest_reader import RestReader
 from bestbefore.addon.proxy.exchange.sharing.spool import Spool
 from bestbefore.addon.proxy.feeds.feed_answers import as_feed, is_awaited, read_start, resumed
 from bestbefore.addon.proxy.origin.contact import Fetched, Source

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from bestbefore.policies.prefetch.allocation.columns import PartColumns
 from bestbefore.policies.prefetch.allocation.cubics import chunks
-from bestbefore.policies.prefetch.allocation.optimum import Freshest, Youngest, nothing
+from bestbefore.policies.prefetch.allocation.optimum import AgeDivisions, FreshnessDivisions, nothing
 from bestbefore.policies.prefetch.allocation.parts import Divide, Division, InMemory, ObjectParts
 from bestbefore.policies.prefetch.checked import checked, checked_budget
 from bestbefore.policies.units import FloatArray
@@ -40,7 +40,7 @@ class Allocation:
         return self.over(InMemory((columns,)))(checked_budget(budget))(columns)
 
 
-class InProportion:
+class ProportionalDivisions:
     """The divisions in proportion to fixed shares; an object with rate or weight 0 gets none."""
 
     def __init__(self, share: Share, parts: ObjectParts[PartColumns]) -> None:
@@ -95,13 +95,13 @@ def _of_roots(rates: FloatArray, weights: FloatArray) -> FloatArray:
     return roots
 
 
-uniform = Allocation(partial(InProportion, _equal))
+uniform = Allocation(partial(ProportionalDivisions, _equal))
 """The same number of refreshes for all objects."""
-proportional = Allocation(partial(InProportion, _of_rates))
+proportional = Allocation(partial(ProportionalDivisions, _of_rates))
 """f ~ lambda: the same r = lambda / f for all objects. Weights do not matter, unless they are 0."""
-freshness = Allocation(Freshest)
+freshness = Allocation(FreshnessDivisions)
 """The refreshes with the greatest weighted mean freshness; objects that change too often get none."""
-age = Allocation(Youngest)
+age = Allocation(AgeDivisions)
 """The refreshes with the least weighted mean age."""
-delay = Allocation(partial(InProportion, _of_roots))
+delay = Allocation(partial(ProportionalDivisions, _of_roots))
 """f ~ sqrt(w lambda), the refreshes with the least weighted total delay of postings."""

@@ -88,7 +88,7 @@ def solve(
     return partial(_between, curve, root.low, root.high, share, budget / total)
 
 
-class Freshest:
+class FreshnessDivisions:
     """The divisions that maximise sum w F among objects in parts.
 
     Two extreme cases are solved apart. A small budget, at which the best objects have s > 37, goes to these alone, in
@@ -115,7 +115,7 @@ class Freshest:
                     return partial(_among_best, self._bins.least_key, budget / total)
             if spent_of_bins(self._bins, curve, LEAST_X, scratch) < budget:
                 raised = partial(_per_refresh, budget)
-                return partial(_times, Freshest(Derived(self._parts, raised))(1.0), raised, budget)
+                return partial(_times, FreshnessDivisions(Derived(self._parts, raised))(1.0), raised, budget)
             most = math.log(CERTAIN_SURPRISE)
             start = solve_bins(self._bins, curve, budget, 0.0, most).low
             bins = self._split(curve, curve.edge_bin(start))
@@ -141,7 +141,7 @@ class Freshest:
         )
 
 
-class Youngest:
+class AgeDivisions:
     """The divisions that minimise sum w A among objects in parts."""
 
     def __init__(self, parts: ObjectParts[PartColumns]) -> None:

@@ -10,7 +10,7 @@ from bestbefore.replay.papers.adaptive.curves import (
     at,
     rates,
 )
-from bestbefore.replay.papers.adaptive.words import number, ratio, share
+from bestbefore.replay.papers.adaptive.formatting import number, ratio, share
 from bestbefore.replay.papers.claims import CLEARLY, Claim, clearly_less, less, slightly_less, verdict
 from bestbefore.replay.report.interpolation import crossing
 from bestbefore.replay.report.series import Series

@@ -15,7 +15,7 @@ from bestbefore.replay.papers.adaptive.curves import (
     series_of_curves,
     values_between,
 )
-from bestbefore.replay.papers.adaptive.words import NOT_REACHED, number, ratio, share
+from bestbefore.replay.papers.adaptive.formatting import NOT_REACHED, number, ratio, share
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.report.interpolation import crossing
 from bestbefore.replay.simulate.engines import Engines

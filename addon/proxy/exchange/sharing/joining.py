@@ -13,7 +13,6 @@ from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig, AnswerB
 from bestbefore.addon.proxy.exchange.background import BackgroundTasks
 from bestbefore.addon.proxy.exchange.contacts import Contacts
 from bestbefore.addon.proxy.exchange.context import Contact
-from bestbefore.addon.proxy.exchange.sharing.behind import RestReader
 from bestbefore.addon.proxy.exchange.sharing.flight import (
     AbandonedResult,
     CopyResult,
@@ -26,6 +25,7 @@ from bestbefore.addon.proxy.exchange.sharing.flight import (
 )
 from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
 from bestbefore.addon.proxy.exchange.sharing.peers import PeerContacts, end_lease, has_copy
+from bestbefore.addon.proxy.exchange.sharing.rest_reader import RestReader
 from bestbefore.addon.proxy.exchange.sharing.spool import Arriving
 from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.rfc9111.caching.vary import Values

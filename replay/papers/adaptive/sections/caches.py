@@ -13,8 +13,8 @@ from bestbefore.replay.papers.adaptive.curves import (
     values_between,
 )
 from bestbefore.replay.papers.adaptive.drawing import add_rates_figure
+from bestbefore.replay.papers.adaptive.formatting import share
 from bestbefore.replay.papers.adaptive.paired import Paired
-from bestbefore.replay.papers.adaptive.words import share
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.report.page import Page
 from bestbefore.replay.simulate.scenario import Cache

@@ -18,8 +18,8 @@ from bestbefore.replay.papers.adaptive.curves import (
     values_between,
 )
 from bestbefore.replay.papers.adaptive.drawing import add_rates_figure, cached_requests
+from bestbefore.replay.papers.adaptive.formatting import NOT_REACHED, number, ratio, share
 from bestbefore.replay.papers.adaptive.paired import DAYS, Paired
-from bestbefore.replay.papers.adaptive.words import NOT_REACHED, number, ratio, share
 from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.report.page import Page

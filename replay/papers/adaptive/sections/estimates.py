@@ -13,8 +13,8 @@ from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, mass, obs
 from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.estimates import set_group_pattern
 from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
+from bestbefore.replay.papers.adaptive.formatting import NOT_REACHED, share
 from bestbefore.replay.papers.adaptive.paired import Paired
-from bestbefore.replay.papers.adaptive.words import NOT_REACHED, share
 from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.report.page import Page

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bestbefore.replay.papers.adaptive.curves import AGGHIST, INDHIST
+from bestbefore.replay.papers.adaptive.formatting import share
 from bestbefore.replay.papers.adaptive.multiples import BOUNDED, Multiples, Needed, joined
-from bestbefore.replay.papers.adaptive.words import share
 from bestbefore.replay.papers.claims import less, verdict
 from bestbefore.replay.report.page import Page
 

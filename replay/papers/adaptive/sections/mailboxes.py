@@ -7,7 +7,7 @@ import numpy as np
 
 from bestbefore.policies.units import FloatArray
 from bestbefore.replay.papers.adaptive.curves import INDHIST, TTL, PolicyCurve, values_between
-from bestbefore.replay.papers.adaptive.words import NOT_REACHED, fewer, number, ratio
+from bestbefore.replay.papers.adaptive.formatting import NOT_REACHED, fewer, number, ratio
 from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.report.chart import figure

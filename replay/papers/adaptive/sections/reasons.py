@@ -8,6 +8,7 @@ import numpy as np
 from bestbefore.policies.units import DAY_S
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.papers.adaptive.curves import AGGHIST, INDHIST, TTL
+from bestbefore.replay.papers.adaptive.formatting import NOT_REACHED, share
 from bestbefore.replay.papers.adaptive.multiples import (
     BOUNDED,
     BOUNDED_POLICIES,
@@ -39,7 +40,6 @@ from bestbefore.replay.papers.adaptive.variants import (
     known_beforehand,
     shuffled,
 )
-from bestbefore.replay.papers.adaptive.words import NOT_REACHED, share
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.report.page import Page
 from bestbefore.replay.simulate.counts import Counts

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
-from bestbefore.addon.engine.partial.behind import before_rest, for_rest
+from bestbefore.addon.engine.partial.rest_request import before_rest, for_rest
 from bestbefore.addon.proxy.exchange.context import Contact
 from bestbefore.addon.proxy.exchange.pieces import cut_stream
 from bestbefore.addon.proxy.origin.contact import Source

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bestbefore.addon.engine.partial.behind import before_rest, for_rest
+from bestbefore.addon.engine.partial.rest_request import before_rest, for_rest
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 
 ETAG, OTHER, WEAK = ("ETag", '"1"'), ("ETag", '"2"'), ("ETag", 'W/"1"')

@@ -10,7 +10,7 @@ from bestbefore.addon.engine.request import Ask
 from bestbefore.addon.proxy.access.reach import EVERYWHERE
 from bestbefore.addon.proxy.exchange.background import BackgroundTasks
 from bestbefore.addon.proxy.exchange.context import Contact, RequestContext
-from bestbefore.addon.proxy.exchange.sharing.behind import RestReader
+from bestbefore.addon.proxy.exchange.sharing.rest_reader import RestReader
 from bestbefore.addon.proxy.origin.contact import Fetched
 from bestbefore.addon.rfc9111.fields.cache_status import Fwd
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
