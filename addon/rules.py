@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Literal, Self
 
 from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.prefetch_limits import NO_PREFETCH_LIMITS, PrefetchLimits
 from bestbefore.addon.rfc9111.fields.cache_groups import CACHE_GROUPS
 from bestbefore.addon.rfc9111.patterns import matches_stars
-from bestbefore.addon.wishes import NO_WISHES, Wishes
 from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.bounds import Bounded
 from bestbefore.policies.validation.machinery.features import Needs
@@ -176,7 +176,7 @@ class DomainRule:
     """Authorities that the certificates of these origins may come from, besides the system's."""
     verify: bool = True
     """Whether the certificates of these origins are verified."""
-    wishes: Wishes = NO_WISHES
+    prefetch_limits: PrefetchLimits = NO_PREFETCH_LIMITS
     """The limits and the weight of background fetches."""
     key: str = field(init=False, repr=False, compare=False)
     """A digest of the fields that decide an expiry. A copy evaluated under another key is evaluated again when used."""

@@ -23,7 +23,8 @@ POLICIES = STANDARD_LIBRARY | {"numpy", "scipy", "bestbefore.policies"}
 CORE = POLICIES | {
     "http_sf", "publicsuffixlist",
     "bestbefore.addon.charts", "bestbefore.addon.domain", "bestbefore.addon.engine", "bestbefore.addon.feeds",
-    "bestbefore.addon.rfc9111", "bestbefore.addon.rules", "bestbefore.addon.week_times", "bestbefore.addon.wishes",
+    "bestbefore.addon.rfc9111", "bestbefore.addon.rules", "bestbefore.addon.week_times",
+    "bestbefore.addon.prefetch_limits",
 }
 FEEDS = CORE | {"brotli", "codecs", "lxml", "xml.parsers.expat", "zlib"}
 
@@ -38,7 +39,7 @@ PURE_FILES = [
         for path in sorted((ROOT / "addon" / folder).rglob("*.py"))
     ),
     *((path, FEEDS) for path in sorted((ROOT / "addon" / "feeds").rglob("*.py"))),
-    *((ROOT / "addon" / name, CORE) for name in ("rules.py", "wishes.py", "week_times.py", "domain.py")),
+    *((ROOT / "addon" / name, CORE) for name in ("rules.py", "prefetch_limits.py", "week_times.py", "domain.py")),
 ]
 
 pure_files = pytest.mark.parametrize(

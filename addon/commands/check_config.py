@@ -21,7 +21,7 @@ from bestbefore.addon.rules import DomainRule, Rules
 from bestbefore.policies.prefetch.online.estimate import SHORTEST_S
 from bestbefore.policies.validation.machinery.spec import duration_text, params, spec_text
 
-_OWN_LINES = ("match", "policy", "obey", "stale_if_down_s", "wishes", "key")
+_OWN_LINES = ("match", "policy", "obey", "stale_if_down_s", "prefetch_limits", "key")
 """Fields of a rule that are printed on a line of their own or not at all; others if they differ from the default."""
 
 _WHEN_NONE: Mapping[str, str] = {
@@ -79,7 +79,7 @@ def _object(config: Config) -> dict[str, object]:
 def _rule(rule: DomainRule) -> dict[str, object]:
     """Return a rule as JSON has it; that of [default] has the pattern `*`."""
     policy = {"name": rule.policy.name, "params": params(rule.policy)}
-    return {**_values(rule), "policy": policy, "wishes": _values(rule.wishes)}
+    return {**_values(rule), "policy": policy, "prefetch_limits": _values(rule.prefetch_limits)}
 
 
 def _values(record: Any) -> dict[str, object]:
@@ -185,13 +185,13 @@ def _format_rule(rule: DomainRule) -> Iterator[str]:
         value = getattr(rule, field.name)
         if field.init and field.name not in _OWN_LINES and value != field.default:
             yield f"     {field.name} = {_format_setting(value)}"
-    for field in fields(rule.wishes):
-        value = getattr(rule.wishes, field.name)
+    for field in fields(rule.prefetch_limits):
+        value = getattr(rule.prefetch_limits, field.name)
         if value != field.default:
-            yield f"     {field.name} = {_format_wish(field.name, value)}"
+            yield f"     {field.name} = {_format_limit(field.name, value)}"
 
 
-def _format_wish(key: str, value: Any) -> str:
+def _format_limit(key: str, value: Any) -> str:
     if key == "prefetch":
         return {"asked": "true", "always": "always", "never": "false"}[value]
     return f"{value:g}" if key in ("weight", "prefetch_theta") else _format_setting(value)

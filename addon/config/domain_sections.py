@@ -9,8 +9,8 @@ from bestbefore.addon.config import values
 from bestbefore.addon.config.lines import KeyPath
 from bestbefore.addon.config.problems import Problems
 from bestbefore.addon.config.values import Reader
+from bestbefore.addon.prefetch_limits import NO_PREFETCH_LIMITS, Prefetch, PrefetchLimits
 from bestbefore.addon.rules import OBEY, OVERRIDABLE, DomainRule, HostPattern, LearnWithoutValidator, Pattern, Rules
-from bestbefore.addon.wishes import NO_WISHES, Prefetch, Wishes
 from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS, Bounded
 from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.policy import Formula
@@ -87,7 +87,7 @@ _FIELDS: Mapping[str, Reader[Any]] = {
     "origin_ca": values.origin_ca_from(Path()),
     "verify": values.boolean,
 }
-_WISHES: Mapping[str, Reader[Any]] = {
+_PREFETCH_KEYS: Mapping[str, Reader[Any]] = {
     "prefetch": _prefetch,
     "weight": values.number,
     "prefetch_least": values.fetch_rate,
@@ -105,7 +105,7 @@ _DEFAULT_READERS: Mapping[str, Reader[Any]] = {
     **dict.fromkeys(sorted(PARAMETERS | BOUNDS), lambda value: value),
     "max_ttl": values.duration_s,  # finite: every copy is validated at some time
     **_FIELDS,
-    **_WISHES,
+    **_PREFETCH_KEYS,
 }
 RULE_KEYS = tuple(_DEFAULT_READERS)
 _DOMAIN_READERS: Mapping[str, Reader[Any]] = {
@@ -161,7 +161,7 @@ def read_rules(
         Pattern(HostPattern("*")),
         choice.make(),
         stale_if_down_s=stale_if_down_s,
-        wishes=_wish(("default",), read, NO_WISHES, problems),
+        prefetch_limits=_prefetch_limits(("default",), read, NO_PREFETCH_LIMITS, problems),
         **_without_policy(read),
     )
     rules = []
@@ -174,8 +174,8 @@ def read_rules(
             for key in read.keys() & set(_OF_HOSTS):
                 problems.add_value((*path, key), table[key], "a connection is for a whole host: match has a path")
         policy = _choose(path, table, read, choice, problems).make()
-        wishes = _wish(path, read, everything.wishes, problems)
-        rules.append(replace(everything, policy=policy, wishes=wishes, **_without_policy(read)))
+        limits = _prefetch_limits(path, read, everything.prefetch_limits, problems)
+        rules.append(replace(everything, policy=policy, prefetch_limits=limits, **_without_policy(read)))
     return Rules(everything, tuple(rules))
 
 
@@ -183,9 +183,11 @@ def _without_policy(read: Mapping[str, Any]) -> dict[str, Any]:
     return {key: read[key] for key in read if key in _FIELDS or key == "match"}
 
 
-def _wish(path: KeyPath, read: Mapping[str, Any], inherited: Wishes, problems: Problems) -> Wishes:
-    """Return the wishes of a table; the inherited ones, with an entry in `problems`, if they contradict each other."""
-    own = {key: read[key] for key in read if key in _WISHES}
+def _prefetch_limits(
+    path: KeyPath, read: Mapping[str, Any], inherited: PrefetchLimits, problems: Problems
+) -> PrefetchLimits:
+    """Return the limits of a table; the inherited ones, with an entry in `problems`, if they contradict each other."""
+    own = {key: read[key] for key in read if key in _PREFETCH_KEYS}
     try:
         return replace(inherited, **own)
     except ValueError as error:

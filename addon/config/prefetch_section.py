@@ -12,7 +12,7 @@ from bestbefore.addon.config import values
 from bestbefore.addon.config.problems import Problems
 from bestbefore.addon.config.values import Reader
 from bestbefore.addon.config.watch_list import FeedFile, feed_file_from, watch_list
-from bestbefore.addon.wishes import PERIODS_S, FetchRate
+from bestbefore.addon.prefetch_limits import PERIODS_S, FetchRate
 from bestbefore.policies.prefetch.table import ALLOCATIONS
 from bestbefore.policies.units import DAY_S
 

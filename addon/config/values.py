@@ -17,9 +17,9 @@ from zoneinfo import ZoneInfo
 from bestbefore.addon.config.credentials import read_credentials
 from bestbefore.addon.config.settings import Address, Network, Server
 from bestbefore.addon.log_template import FORMATS, LogTemplate
+from bestbefore.addon.prefetch_limits import PERIODS_S, FetchRate
 from bestbefore.addon.rules import HostPattern, OriginCa
 from bestbefore.addon.week_times import WeekTimes
-from bestbefore.addon.wishes import PERIODS_S, FetchRate
 from bestbefore.policies.validation.machinery.spec import parse_duration
 
 type Reader[T] = Callable[[object], T]

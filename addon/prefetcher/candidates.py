@@ -13,6 +13,7 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.engine.learning import CLOCK_SKEW_S, Record
 from bestbefore.addon.engine.signals.evidence import SELDOM_S
+from bestbefore.addon.prefetch_limits import PrefetchLimits
 from bestbefore.addon.prefetcher.cost import FetchCosts
 from bestbefore.addon.prefetcher.due_jobs import Job
 from bestbefore.addon.prefetcher.eligibility import ASKED_RANGES, MIN_REQUESTS, refused_url
@@ -27,7 +28,6 @@ from bestbefore.addon.rules import Rules
 from bestbefore.addon.store.backend.keeper import SHARDS, digest_of, shard_of
 from bestbefore.addon.store.candidate import Candidate, CandidateTable
 from bestbefore.addon.store.store import Store
-from bestbefore.addon.wishes import Wishes
 from bestbefore.policies.models.clockwork.beats import Clockwork
 from bestbefore.policies.prefetch.online.estimate import SHORTEST_S
 from bestbefore.policies.prefetch.online.schedule import Schedule
@@ -154,7 +154,7 @@ class Candidates:
             for piece in part.pieces(LOADED_AT_ONCE):
                 await self._steady.wait()
                 if shard in self.shards:
-                    self._enter(piece, list(map(self._wishes, piece.urls)))
+                    self._enter(piece, list(map(self._limits, piece.urls)))
                 await asyncio.sleep(0)
 
     async def set_price(self) -> None:
@@ -188,22 +188,22 @@ class Candidates:
         async for urls in self._store.planning.wanted():
             await self.look(urls)
 
-    def _wishes(self, url: str) -> Wishes | None:
-        """Return what the owner wants of the fetches of an object that may enter; None if it must not."""
+    def _limits(self, url: str) -> PrefetchLimits | None:
+        """Return the limits of the fetches of an object that may enter; None if it must not."""
         try:
             host, path = host_and_path(url)
         except ValueError:
             return None
         if refused_url(url) is not None or self._is_never_fetched(url, host):
             return None
-        return self._rules().rule_for(host, path).wishes
+        return self._rules().rule_for(host, path).prefetch_limits
 
-    def _enter(self, table: CandidateTable, wishes: Sequence[Wishes | None]) -> None:
+    def _enter(self, table: CandidateTable, limits: Sequence[PrefetchLimits | None]) -> None:
         now_s, terms, places = self._clock.now(), list[FetchTerms](), list[int]()
-        for i, (url, wish) in enumerate(zip(table.urls, wishes, strict=True)):
-            if wish is not None and wish.prefetch != "never":
+        for i, (url, own) in enumerate(zip(table.urls, limits, strict=True)):
+            if own is not None and own.prefetch != "never":
                 least_s = SELDOM_S if self._pushed.get(url, -math.inf) > now_s else self.watched.least_s(url)
-                terms.append(FetchTerms(wish, least_s, self.troubles.wait_s(url), self.watched.longest_s(url)))
+                terms.append(FetchTerms(own, least_s, self.troubles.wait_s(url), self.watched.longest_s(url)))
                 places.append(i)
         entering = table.only(places)
         estimates = estimates_of(entering, terms, self._costs.of(entering), evenly=self._evenly)
@@ -230,12 +230,12 @@ class Candidates:
             await self._store.planning.announce(others)
 
     async def _look(self, urls: Collection[str], attempted_s: Mapping[str, float]) -> None:
-        looked = [url for url in urls if self.objects.slot_of(url) is not None or self._wishes(url) is not None]
+        looked = [url for url in urls if self.objects.slot_of(url) is not None or self._limits(url) is not None]
         if not looked:
             return
         asked = await self._store.planning.asked(looked, ASKED_RANGES)
         found: dict[str, Candidate] = {}
-        wishes, hastened = list[Wishes](), list[str]()
+        limits, hastened = list[PrefetchLimits](), list[str]()
         for i, url in enumerate(looked):
             record = await self._store.record(url)
             if record is None and asked is None:  # the store is down: what is known stays
@@ -243,7 +243,7 @@ class Candidates:
                 continue
             demand, (host, path) = self._known_demand(url) if asked is None else asked[i], host_and_path(url)
             rule = self._rules().rule_for(host, path)
-            stays = url in self.watched or rule.wishes.prefetch == "always"
+            stays = url in self.watched or rule.prefetch_limits.prefetch == "always"
             if stays and not any(demand.values()):
                 demand = dict.fromkeys(self._known_demand(url), 0)  # from where clients once asked
             is_known = record is not None and teaches(record)
@@ -260,9 +260,9 @@ class Candidates:
             candidate = candidate._replace(expected_bytes=await self._costs.expected_bytes(record, self._store))
             tried_s = max(attempted_s.get(url, -math.inf), self._known_contact_s(url))
             found[url] = candidate._replace(contact_s=max(candidate.contact_s, tried_s))
-            wishes.append(rule.wishes)
+            limits.append(rule.prefetch_limits)
         await self._steady.wait()
-        self._enter(CandidateTable.of(found), wishes)
+        self._enter(CandidateTable.of(found), limits)
         if math.isnan(self.schedule.price):  # without one no due time of these objects would be known
             await self._compute(lambda: self.schedule.set_price(self._clock.now()))
         for url in [url for url in hastened if url not in attempted_s]:
@@ -378,7 +378,7 @@ class Candidates:
         return is_due and self._opens_s(job.url, now_s) <= now_s
 
     def _opens_s(self, url: str, now_s: float) -> float:
-        return self._rules().rule_for(*host_and_path(url)).wishes.opens_s(now_s)
+        return self._rules().rule_for(*host_and_path(url)).prefetch_limits.opens_s(now_s)
 
     # The store
 

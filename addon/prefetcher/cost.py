@@ -7,10 +7,10 @@ import numpy as np
 
 from bestbefore.addon.config.prefetch_section import ByteBudget
 from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.prefetch_limits import FetchRate
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.store.candidate import CandidateTable
 from bestbefore.addon.store.store import Store
-from bestbefore.addon.wishes import FetchRate
 from bestbefore.policies.units import FloatArray
 
 HEAD_BYTES = 500

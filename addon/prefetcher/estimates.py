@@ -8,10 +8,10 @@ import numpy as np
 
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.rate_evidence import updates_by_hour
+from bestbefore.addon.prefetch_limits import PrefetchLimits
 from bestbefore.addon.prefetcher.eligibility import MIN_REQUESTS
 from bestbefore.addon.store.backend.keeper import WANTS_KEPT_DAYS
 from bestbefore.addon.store.candidate import Candidate, CandidateTable
-from bestbefore.addon.wishes import Wishes
 from bestbefore.policies.models.clockwork.beats import Clockwork, shifted
 from bestbefore.policies.models.clockwork.detection import find_clockwork
 from bestbefore.policies.models.group import Group
@@ -65,11 +65,11 @@ def candidate_of(
 
 
 class FetchTerms(NamedTuple):
-    """What bounds and weighs the fetches of an object beside its candidate: the owner's wishes and its troubles."""
+    """What bounds and weighs the fetches of an object beside its candidate: the limits of its rule and its troubles."""
 
-    wishes: Wishes
+    limits: PrefetchLimits
     least_s: float = 0.0
-    """The least time between two fetches, whatever the wishes: they bring little."""
+    """The least time between two fetches, whatever the limits: more would bring little."""
     retry_s: float | None = None
     """How long after the last fetch, which failed, to try again."""
     longest_s: float = math.inf
@@ -78,13 +78,13 @@ class FetchTerms(NamedTuple):
 
 def _numbers(terms: FetchTerms) -> tuple[float, float, float, float]:
     """Return the weight of a request, the least and the longest time between fetches, and theta."""
-    wishes, least_s, retry_s, _ = terms
+    limits, least_s, retry_s, _ = terms
     least_s = least_s if retry_s is None else retry_s
-    shortest_s = max(wishes.shortest_s, SHORTEST_S, least_s)
-    longest_s = min(wishes.longest_s, terms.longest_s if retry_s is None else retry_s)
+    shortest_s = max(limits.shortest_s, SHORTEST_S, least_s)
+    longest_s = min(limits.longest_s, terms.longest_s if retry_s is None else retry_s)
     # Where expected updates or failures decide, the price does not: the object has no part in what it is to bring.
-    weight = 0.0 if wishes.prefetch_theta or retry_s is not None else wishes.weight
-    return weight, shortest_s, max(longest_s, shortest_s), wishes.prefetch_theta
+    weight = 0.0 if limits.prefetch_theta or retry_s is not None else limits.weight
+    return weight, shortest_s, max(longest_s, shortest_s), limits.prefetch_theta
 
 
 def estimates_of(table: CandidateTable, terms: Sequence[FetchTerms], costs: FloatArray, *, evenly: bool) -> Estimates:

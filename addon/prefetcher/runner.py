@@ -16,11 +16,11 @@ from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.prefetch_section import ByteBudget
 from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.prefetch_limits import FetchRate
 from bestbefore.addon.prefetcher.candidates import Candidates
 from bestbefore.addon.prefetcher.due_jobs import MOST_OF_A_DOMAIN, DueJobs, Job
 from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.store.cache.planning import Planning
-from bestbefore.addon.wishes import FetchRate
 from bestbefore.policies.units import HOUR_S
 
 logger = logging.getLogger(__name__)

@@ -12,6 +12,7 @@ from urllib.parse import urljoin
 from bestbefore.addon.engine.request import marked
 from bestbefore.addon.engine.signals.links import DeclaredHubs
 from bestbefore.addon.engine.signals.subscription import PushProof, PushState, PushSubscription
+from bestbefore.addon.prefetch_limits import PrefetchLimits
 from bestbefore.addon.prefetcher.eligibility import ASKED_RANGES, Refusal
 from bestbefore.addon.prefetcher.watching import watched_fetch_of
 from bestbefore.addon.proxy.access.reach import Reach
@@ -23,7 +24,6 @@ from bestbefore.addon.proxy.signals.signals import WEBSUB
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
 from bestbefore.addon.websub.listener import HubListener
 from bestbefore.addon.websub.subscriptions import MOST, Subscriptions, ranges_wanted
-from bestbefore.addon.wishes import Wishes
 
 logger = logging.getLogger(__name__)
 
@@ -212,7 +212,7 @@ class WebSubSubscriber(Companion):
             return self._wanted
         self._looked_at, wanted = frozenset(urls), {}
         for url, ranges in zip(urls, asked, strict=True):
-            stays = url in watched or self._wishes(url).prefetch == "always"
+            stays = url in watched or self._limits(url).prefetch == "always"
             found = ranges_wanted(ranges, self._wanted.get(url, ()), stays=stays)
             if found is not None:
                 wanted[url] = found
@@ -258,15 +258,15 @@ class WebSubSubscriber(Companion):
             task = self._asking[host] = asyncio.create_task(self._send(one, step))
             task.add_done_callback(lambda _: self._asking.pop(host, None))
 
-    def _wishes(self, url: str) -> Wishes:
+    def _limits(self, url: str) -> PrefetchLimits:
         own = Target.parse(url)
-        return self._service.config.rules.rule_for(own.host, own.path).wishes
+        return self._service.config.rules.rule_for(own.host, own.path).prefetch_limits
 
     def _is_allowed(self, one: PushSubscription) -> bool:
         """Whether the owner allows requests to the hub, and requests for the object without a client."""
         service, own, hub = self._service, Target.parse(one.url), Target.parse(one.hub)
         passed = service.settings.is_passthrough(own.host) or service.settings.is_passthrough(hub.host)
-        return self._wishes(one.url).prefetch != "never" and not passed and "@" not in one.hub
+        return self._limits(one.url).prefetch != "never" and not passed and "@" not in one.hub
 
     async def _send(self, one: PushSubscription, step: _Step) -> None:
         """Send a request to a hub, and log if it does not accept it."""

@@ -20,9 +20,9 @@ from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.proxy_section import PROXY_KEYS
 from bestbefore.addon.config.settings import HOT_KEYS, Settings
 from bestbefore.addon.config.websub_section import WEBSUB_KEYS, WebSubSettings
+from bestbefore.addon.prefetch_limits import PrefetchLimits
 from bestbefore.addon.reports.configuration import shown
 from bestbefore.addon.rules import DomainRule
-from bestbefore.addon.wishes import Wishes
 from bestbefore.policies.validation.machinery.bounds import Bounded
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.spec import params, value_text
@@ -30,7 +30,7 @@ from bestbefore.policies.validation.table import POLICIES, forms_of
 
 SECTIONS: Mapping[str, tuple[tuple[str, ...], tuple[type, ...]]] = {
     "proxy": (PROXY_KEYS, (Settings,)),
-    "default": (RULE_KEYS, (DomainRule, Wishes, Bounded)),
+    "default": (RULE_KEYS, (DomainRule, PrefetchLimits, Bounded)),
     "prefetch": (PREFETCH_KEYS, (PrefetchSettings,)),
     "websub": (WEBSUB_KEYS, (WebSubSettings,)),
     "hub": (HUB_KEYS, (HubSettings,)),
@@ -84,7 +84,7 @@ def defaults(accepts: Mapping[str, Mapping[str, str]]) -> Mapping[str, Mapping[s
     of_policy = {name: value_text(rule.policy.name, name, value) for name, value in params(rule.policy).items()}
     parts: Mapping[str, tuple[Any, ...]] = {
         "proxy": (config.settings,), "prefetch": (config.prefetch,), "websub": (config.websub,), "hub": (config.hub,),
-        "default": (rule, rule.wishes),
+        "default": (rule, rule.prefetch_limits),
     }
     texts = {
         name: {

@@ -12,10 +12,10 @@ import numpy as np
 
 from bestbefore.addon.engine.learning import DETAILED_UPDATES, Record
 from bestbefore.addon.engine.update import Update, memory_of
+from bestbefore.addon.prefetch_limits import NO_PREFETCH_LIMITS
 from bestbefore.addon.prefetcher.candidates import AIMED_PART
 from bestbefore.addon.prefetcher.estimates import FetchTerms, candidate_of, estimates_of
 from bestbefore.addon.store.candidate import CandidateTable
-from bestbefore.addon.wishes import NO_WISHES
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.member_rates import MemberRates, log_interval_micronats
 from bestbefore.policies.prefetch.online.schedule import Schedule
@@ -60,7 +60,8 @@ def contacts_s(
             record = _record(times_s[feed], since_s, now_s)
             candidate = candidate_of(record, _alone(record), REQUESTS)
             table = CandidateTable.of({"": candidate})
-            schedule.put_all(np.array([feed]), estimates_of(table, [FetchTerms(NO_WISHES)], np.ones(1), evenly=evenly))
+            terms = [FetchTerms(NO_PREFETCH_LIMITS)]
+            schedule.put_all(np.array([feed]), estimates_of(table, terms, np.ones(1), evenly=evenly))
 
 
 def _record(times_s: FloatArray, since_s: float, now_s: float) -> Record:

@@ -15,8 +15,8 @@ from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.settings import HOT_KEYS, Settings
 from bestbefore.addon.config.websub_section import WebSubSettings
+from bestbefore.addon.prefetch_limits import PrefetchLimits
 from bestbefore.addon.rules import OVERRIDABLE, DomainRule
-from bestbefore.addon.wishes import Wishes
 from bestbefore.policies.validation.table import POLICIES
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -66,8 +66,8 @@ def test_the_errors_shown_are_those_that_are_printed(tmp_path: Path) -> None:
 def test_each_key_that_is_explained_exists() -> None:
     """The others are in the reference, which is generated."""
     parts: dict[str, tuple[type[Any], ...]] = {
-        "[proxy]": (Settings,), "[default] and [[domain]]": (DomainRule, Wishes), "[prefetch]": (PrefetchSettings,),
-        "[websub]": (WebSubSettings,), "[hub]": (HubSettings,),
+        "[proxy]": (Settings,), "[default] and [[domain]]": (DomainRule, PrefetchLimits),
+        "[prefetch]": (PrefetchSettings,), "[websub]": (WebSubSettings,), "[hub]": (HubSettings,),
     }
     for title, classes in parts.items():
         keys = {field.name for one in classes for field in fields(one)}

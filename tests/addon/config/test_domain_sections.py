@@ -7,8 +7,8 @@ import pytest
 
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.problems import ConfigError
+from bestbefore.addon.prefetch_limits import FetchRate
 from bestbefore.addon.rules import Rules
-from bestbefore.addon.wishes import FetchRate
 from bestbefore.policies.units import DAY_S, HOUR_S
 
 
@@ -17,7 +17,7 @@ def rules(folder: Path, toml: str) -> Rules:
     return load_config(folder / "c.toml").rules
 
 
-def test_wishes_are_looked_up_by_domain_and_path_and_inherited(tmp_path: Path) -> None:
+def test_prefetch_limits_are_looked_up_by_domain_and_path_and_inherited(tmp_path: Path) -> None:
     found = rules(tmp_path, """
         default = {prefetch_most = "4/day", quiet_hours = ["22:00-06:00"], time_zone = "Europe/Berlin"}
         domain = [
@@ -26,12 +26,12 @@ def test_wishes_are_looked_up_by_domain_and_path_and_inherited(tmp_path: Path) -
             {match = "mail.org", prefetch_theta = 0.5, prefetch_delay = "6h"},
         ]
     """)
-    feed, page = (found.rule_for("a.org", path).wishes for path in ("/feeds/1", "/"))
+    feed, page = (found.rule_for("a.org", path).prefetch_limits for path in ("/feeds/1", "/"))
     assert (feed.weight, feed.prefetch, feed.quiet_hours) == (2.5, "always", ())
     assert (feed.prefetch_least, feed.prefetch_most) == (FetchRate(1, DAY_S), FetchRate(4, DAY_S))
     assert (page.prefetch, page.weight, page.time_zone) == ("never", 1.0, ZoneInfo("Europe/Berlin"))
     assert [str(times) for times in (*page.quiet_hours, *page.prefetch_hours)] == ["22:00-06:00", "mon-fri 08:00-18:00"]
-    mail = found.rule_for("mail.org", "/").wishes
+    mail = found.rule_for("mail.org", "/").prefetch_limits
     assert (mail.prefetch_theta, mail.longest_s, mail.shortest_s) == (0.5, 6 * HOUR_S, 6 * HOUR_S)
     assert found.default.key == rules(tmp_path, "").default.key, "copies need not be evaluated again"
 

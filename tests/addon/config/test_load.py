@@ -14,7 +14,7 @@ from bestbefore.addon.config.domain_sections import LIVE_POLICIES
 from bestbefore.addon.config.load import Config, load_config
 from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.settings import Address, Settings
-from bestbefore.addon.wishes import FetchRate
+from bestbefore.addon.prefetch_limits import FetchRate
 from bestbefore.policies.validation.rules.agghist import AggHist
 from bestbefore.policies.validation.rules.indagg import IndAgg
 from bestbefore.policies.validation.rules.indttl import IndTtl

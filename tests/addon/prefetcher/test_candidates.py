@@ -13,6 +13,7 @@ from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.prefetch_section import ByteBudget, PrefetchSettings
 from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.prefetch_limits import FetchRate, PrefetchLimits
 from bestbefore.addon.prefetcher import candidates as module
 from bestbefore.addon.prefetcher.candidates import Candidates
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
@@ -21,7 +22,6 @@ from bestbefore.addon.rules import Rules
 from bestbefore.addon.store.backend.keeper import SHARDS, digest_of, shard_of
 from bestbefore.addon.store.store import Store
 from bestbefore.addon.week_times import WeekTimes
-from bestbefore.addon.wishes import FetchRate, Wishes
 from bestbefore.policies.units import DAY_S, HOUR_S
 from tests.addon.store.memory_backend import open_memory_store
 
@@ -56,8 +56,8 @@ class World:
             self.store.planning.want(url, asked_from)
         await self.store.flush()
 
-    def wish(self, **wishes: object) -> None:
-        self.rules = Rules(replace(self.rules.default, wishes=Wishes(**wishes)), ())  # type: ignore[arg-type]
+    def limit(self, **limits: object) -> None:
+        self.rules = Rules(replace(self.rules.default, prefetch_limits=PrefetchLimits(**limits)), ())  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -221,13 +221,13 @@ async def test_what_is_refused_or_forgotten_leaves_for_good(world: World) -> Non
     assert URLS[2] in taken(candidates, NOW_S)
 
 
-async def test_the_owner_may_wish_otherwise(world: World) -> None:
+async def test_a_rule_may_say_otherwise(world: World) -> None:
     await world.ask(URLS[0])
-    world.wish(prefetch="never")
+    world.limit(prefetch="never")
     candidates = world.candidates()
     await candidates.hold(ALL)
     assert len(candidates) == 0
-    world.wish(prefetch="always")
+    world.limit(prefetch="always")
     await candidates.look(URLS[:2])
     assert len(candidates) == 2
     watching = world.candidates(replace(SETTINGS, watch=("http://new.org/feed",)))
@@ -280,7 +280,7 @@ async def test_watched_objects_that_were_kept_out_are_looked_at_again(world: Wor
 
 async def test_a_job_that_has_waited_into_quiet_hours_is_put_off(world: World) -> None:
     await world.ask(URLS[0])
-    world.wish(quiet_hours=(WeekTimes.parse("12:00-14:00"),))
+    world.limit(quiet_hours=(WeekTimes.parse("12:00-14:00"),))
     candidates = world.candidates()
     await candidates.hold(ALL)
     candidates.hasten(URLS[0])
@@ -309,7 +309,7 @@ async def test_while_the_store_is_down_they_stay(world: World, monkeypatch: pyte
 
 
 async def test_what_is_always_fetched_stays_allowed_where_clients_once_asked(world: World) -> None:
-    world.wish(prefetch="always")
+    world.limit(prefetch="always")
     await world.ask(URLS[0], 3, "loopback")
     candidates = world.candidates()
     await candidates.hold(ALL)

@@ -5,11 +5,11 @@ import pytest
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.prefetch_section import ByteBudget
 from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.prefetch_limits import FetchRate
 from bestbefore.addon.prefetcher.cost import HEAD_BYTES, FetchCosts, expected_bytes
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.store.candidate import Candidate, CandidateTable
-from bestbefore.addon.wishes import FetchRate
 from bestbefore.policies.units import DAY_S
 from tests.addon.store.memory_backend import open_memory_store
 

@@ -7,9 +7,9 @@ import pytest
 
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.update import Update, memory_of
+from bestbefore.addon.prefetch_limits import NO_PREFETCH_LIMITS, FetchRate, PrefetchLimits
 from bestbefore.addon.prefetcher.estimates import DEMAND_H, FetchTerms, candidate_of, clockwork_of, estimates_of
 from bestbefore.addon.store.candidate import CandidateTable
-from bestbefore.addon.wishes import NO_WISHES, FetchRate, Wishes
 from bestbefore.policies.models.clockwork.beats import described
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.prefetch.online.estimate import FLAT, SHORTEST_S
@@ -42,14 +42,14 @@ def test_the_hours_are_those_of_the_updates_drawn_to_the_group() -> None:
     assert drawn[15] > hours[15]
 
 
-def test_wishes_become_weight_and_limits() -> None:
+def test_limits_of_a_rule_become_weight_and_times() -> None:
     candidate = candidate_of(record([START_S + 1.0], START_S + DAY_S), NOBODY, {"": 8})
-    some = Wishes(weight=3.0, prefetch_least=FetchRate(1, DAY_S), prefetch_most=FetchRate(2, DAY_S))
-    mailbox = Wishes(prefetch_theta=0.5)
+    some = PrefetchLimits(weight=3.0, prefetch_least=FetchRate(1, DAY_S), prefetch_most=FetchRate(2, DAY_S))
+    mailbox = PrefetchLimits(prefetch_theta=0.5)
     terms = [
-        FetchTerms(NO_WISHES), FetchTerms(some), FetchTerms(NO_WISHES, least_s=86400.0),
+        FetchTerms(NO_PREFETCH_LIMITS), FetchTerms(some), FetchTerms(NO_PREFETCH_LIMITS, least_s=86400.0),
         FetchTerms(mailbox, least_s=86400.0, retry_s=1200.0), FetchTerms(some, retry_s=1200.0), FetchTerms(mailbox),
-        FetchTerms(NO_WISHES, longest_s=2 * DAY_S),
+        FetchTerms(NO_PREFETCH_LIMITS, longest_s=2 * DAY_S),
     ]  # fmt: skip
     table = CandidateTable.of({f"http://h/{i}": candidate for i in range(len(terms))})
     found = estimates_of(table, terms, np.arange(7.0), evenly=False)
@@ -71,7 +71,7 @@ def test_an_object_that_changes_like_clockwork_is_fetched_after_its_beats() -> N
     assert described(clockwork) == "daily at about 09:00 UTC"
     candidate = candidate_of(daily, NOBODY, {"": 2}, clockwork)
     table = CandidateTable.of({"http://h/0": candidate, "http://h/1": candidate})
-    terms = [FetchTerms(NO_WISHES), FetchTerms(Wishes(prefetch_theta=0.5))]
+    terms = [FetchTerms(NO_PREFETCH_LIMITS), FetchTerms(PrefetchLimits(prefetch_theta=0.5))]
     assert estimates_of(table, terms, np.ones(2), evenly=False).clockworks == {0: clockwork}
     assert estimates_of(table, terms, np.ones(2), evenly=True).clockworks == {}
 

@@ -10,6 +10,7 @@ from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.prefetch_section import PrefetchSettings, PrefetchTarget
+from bestbefore.addon.prefetch_limits import FetchRate
 from bestbefore.addon.prefetcher.candidates import Candidates
 from bestbefore.addon.prefetcher.outlook import (
     Fetch,
@@ -25,7 +26,6 @@ from bestbefore.addon.store.backend.keeper import SHARDS
 from bestbefore.addon.store.candidate import Candidate
 from bestbefore.addon.store.store import Store
 from bestbefore.addon.store.trouble import Trouble
-from bestbefore.addon.wishes import FetchRate
 from bestbefore.policies.models.clockwork.beats import ClockBeat, Clockwork
 from bestbefore.policies.units import DAY_S, HOUR_S
 from tests.addon.store.memory_backend import open_memory_store

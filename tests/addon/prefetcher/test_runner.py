@@ -11,6 +11,7 @@ from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import FastClock
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.prefetch_section import ByteBudget, PrefetchSettings
+from bestbefore.addon.prefetch_limits import FetchRate
 from bestbefore.addon.prefetcher import runner as runner_module
 from bestbefore.addon.prefetcher.candidates import Candidates
 from bestbefore.addon.prefetcher.due_jobs import Job
@@ -19,7 +20,6 @@ from bestbefore.addon.prefetcher.runner import BUDGET_SPENT, Done, Runner
 from bestbefore.addon.store.backend.keeper import SHARDS
 from bestbefore.addon.store.candidate import Candidate
 from bestbefore.addon.store.store import Store
-from bestbefore.addon.wishes import FetchRate
 from tests.addon.store.memory_backend import open_memory_store
 
 START_S = 20_000 * 86_400.0

@@ -1,4 +1,4 @@
-"""What the owner of a proxy wants of background fetches, by rule."""
+"""The limits and the weight of the background fetches of an object, by its rule."""
 
 import math
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class FetchRate:
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class PrefetchLimits:
     """The limits and the weight of background fetches of an object. Raises ValueError if they contradict each other."""
 
     prefetch: Prefetch = "asked"
@@ -78,4 +78,4 @@ class Wishes:
         return opens_s(closed, self.time_zone, now_s) if closed else now_s
 
 
-NO_WISHES = Wishes()
+NO_PREFETCH_LIMITS = PrefetchLimits()
