@@ -46,7 +46,7 @@ from bestbefore.addon.rfc9111.fields.syntax import delta_seconds, list_members, 
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 from bestbefore.addon.rules import DomainRule, Pattern
 from bestbefore.addon.store.backend.codec import UnreadableError, decode_copy, decode_record, encode_copy, encode_record
-from bestbefore.addon.store.backend.connections.addresses import checked_url
+from bestbefore.addon.store.backend.connections.addresses import parse_address
 from bestbefore.policies.validation.machinery.spec import make_policy, parse_duration, parse_spec
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.formats import npz
@@ -289,7 +289,7 @@ TARGETS = {
     "exchange": FuzzTarget(_text(_exchange), _EXCHANGES),
     "stored copy": FuzzTarget(decode_copy, [encode_copy(_COPY)], (UnreadableError,)),
     "stored record": FuzzTarget(decode_record, [encode_record(_RECORD)], (UnreadableError,)),
-    "store-url": FuzzTarget(_text(checked_url), [
+    "store-url": FuzzTarget(_text(parse_address), [
         b"redis://user:pw@127.0.0.1:6379/0?protocol=3", b"unix:///tmp/redis.sock?db=1", b"rediss://e.org",
     ], (ValueError,)),
     "clock": FuzzTarget(_text(lambda text: clock_from_environment({VARIABLE: text})), [

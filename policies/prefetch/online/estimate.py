@@ -125,7 +125,3 @@ class Columns:
                 self.clockworks.pop(slot, None)
         self.clockworks.update((int(slots[i]), clockwork) for i, clockwork in estimates.clockworks.items())
         self.live[slots] = True
-
-    def all_live(self) -> IntArray:
-        """The numbers of all objects."""
-        return np.flatnonzero(self.live)

@@ -83,12 +83,6 @@ def parse_address(url: str) -> StoreAddress:
     return StoreAddress("cluster" if kind == "cluster" else "sentinel", urls, service, wait, shown, asked_by)
 
 
-def checked_url(url: str) -> str:
-    """Return the URL, if it is valid for a store. Raises StoreInputError."""
-    parse_address(url)
-    return url
-
-
 def _checked(url: str, shown: str) -> str:
     """Return the URL of one server, if redis-py can read it. `shown`: the whole in messages."""
     scheme = url.partition("://")[0]

@@ -6,7 +6,7 @@ import pytest
 import redis.exceptions as errors
 
 from bestbefore.addon.store.backend.connection import Connection, as_store_error
-from bestbefore.addon.store.backend.connections.addresses import checked_url
+from bestbefore.addon.store.backend.connections.addresses import parse_address
 from bestbefore.addon.store.backend.connections.node import CONNECTIONS
 from bestbefore.addon.store.backend.interface import (
     BusyError,
@@ -38,7 +38,7 @@ from tests.addon.store.waiting import until
 )
 def test_a_url_that_cannot_be_one_of_a_redis_is_the_users_mistake(url, says):
     with pytest.raises(StoreInputError) as caught:
-        checked_url(url)
+        parse_address(url)
     assert says in str(caught.value)
     assert "expected `embedded`, redis://" in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -49,12 +49,12 @@ def test_a_url_that_cannot_be_one_of_a_redis_is_the_users_mistake(url, says):
     ["redis://localhost", "redis://:pw@[::1]:6380/3", "rediss://u:p@h/?ssl_cert_reqs=none", "unix:///tmp/a%20b.sock?db=1"],
 )
 def test_a_url_of_a_redis_is_taken(url):
-    assert checked_url(url) == url
+    assert parse_address(url).urls == (url,)
 
 
 def test_no_message_shows_a_password():
     with pytest.raises(StoreInputError) as caught:
-        checked_url("redis://user:secret@host:port/")
+        parse_address("redis://user:secret@host:port/")
     assert "secret" not in str(caught.value)
     assert "user:***@host" in str(caught.value)
     assert "secret" not in Connection("redis://user:secret@host/").shown
