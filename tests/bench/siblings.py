@@ -74,7 +74,7 @@ below 0 is better. Recorded change times; requests drawn at random for each obje
 log-normal rates with this mean a day), or *real*: those of objects of the paired trace, drawn at random. One shared
 cache, observed histories, which are learnt from the same requests before the test. *Rotated*: the changes of each
 object are shifted by a time of its own, so that none change together. *Jittered*: each change is moved back by a random
-part of the time between two looks of the scraper, for each object apart, as the times of these sources are those of a
+part of the time between two visits of the scraper, for each object apart, as the times of these sources are those of a
 scrape or a commit; legislators and whatwg have their own. Geometric mean over the seeds, each with another window of
 the trace and other objects, and the smallest and largest; `-`: one of the two does not reach that share. Each value is
 the least over the policy's parameter, interpolated linearly in logarithms.
