@@ -276,3 +276,24 @@ async def test_a_copy_is_refreshed_in_the_background_although_an_older_one_is_fr
     )
     await settled()
     assert origin.contacts == 3
+
+
+@pytest.mark.parametrize("has_peers", [False, True])
+async def test_what_another_process_has_stored_meanwhile_is_not_newer_by_its_own_clock(
+    exchanges: Exchanges, origin: Origin, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, has_peers: bool
+) -> None:
+    origin.fields, store = (ETAG, STALE), exchanges._store
+    await crowd(exchanges, origin, request())
+    clock.advance(1.0)
+    monkeypatch.setattr(store.contact_leases, "has_peers", has_peers)
+    look_up = store.look_up
+
+    async def slow(*given: Any, **named: Any) -> Any:
+        found = await look_up(*given, **named)
+        (copy,) = (await store.copies(request().target.url)).copies
+        store.put(copy.changed(response_time_s=clock.now() + 30.0), b"x")
+        return found
+
+    monkeypatch.setattr(store, "look_up", slow)
+    await crowd(exchanges, origin, request())
+    assert origin.contacts == 1 + has_peers
