@@ -111,7 +111,7 @@ def needs(costs: Costs, load: Load) -> dict[str, float]:
     commands = sum(cost.commands * rate for cost, rate in amounts) + proxies * costs.idle_commands_per_s
     store_cores = sum(cost.store_us * rate for cost, rate in amounts) / 1e6 / BUSY
     store_bytes = load.objects * (costs.record_bytes + load.copied * costs.copy_bytes)
-    sweeps_per_s = SWEEPS_PER_HOUR / 3600.0 * load.objects * proxies
+    sweeps_per_s = SWEEPS_PER_HOUR / 3600.0 * load.objects
     return {
         "requests/s": requests,
         "processes of proxies": proxies,
@@ -125,7 +125,7 @@ def needs(costs: Costs, load: Load) -> dict[str, float]:
         "stores' network, Gbit/s": sum(cost.store_bytes * rate for cost, rate in amounts) * 8 / 1e9,
         "candidates, GB": load.objects * costs.candidate_bytes / 1e9,
         "one plan, s": load.objects * costs.plan_ns / 1e9,
-        "commands of sweeps/s, each proxy its own": sweeps_per_s * costs.sweep_commands,
+        "commands of sweeps/s, by one proxy for all": sweeps_per_s * costs.sweep_commands,
         "cores of stores for these": sweeps_per_s * costs.sweep_store_us / 1e6,
     }
 
@@ -228,7 +228,7 @@ def measure_sweep(port: int) -> tuple[float, float]:
             server.mset({f"bb1:x:{n}": bytes(1000) for n in range(number)})
             before = Spent.now(server, [])
             with fleet(1, 1, url):
-                while server.hget(keys.SWEEP, "looked_s") is None:
+                while server.hget(keys.SWEEP, "size_bytes") is None:
                     time.sleep(0.1)
                 time.sleep(SETTLE_S)
                 found.append(Spent.now(server, []).since(before))
@@ -345,7 +345,7 @@ def page(measured: Mapping[tuple[int, int], Measured], sweep: tuple[float, float
         "A proxy that does nothing makes "
         + ", ".join(f"{one.idle_commands_per_s:.1f} ({p} × {w})" for (p, w), one in measured.items())
         + " commands a second. One that starts makes, for each further object of a large store, "
-        f"{sweep[0]:.3f} commands ({sweep[1]:.1f} µs of the server), and as many each hour.", "",
+        f"{sweep[0]:.3f} commands ({sweep[1]:.1f} µs of the server), and as many each hour, one for all.", "",
         "## What fleets need", "",
         ", ".join(f"{load.name}: {load.clients:.0e} clients, {load.objects:.0e} objects, {load.contacts_per_s:.0e} "
                   "contacts/s" for load in loads)

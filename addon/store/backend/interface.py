@@ -315,6 +315,12 @@ class Backend(Protocol):
     async def swap_position(self, channel: str, digest: str, position: bytes) -> bool:
         """Store a position if this is the SHA-1 of the one before; return whether it was."""
 
+    async def take_sweep(self, interval_s: float) -> bool:
+        """Return whether this process is to sweep: of those on the backend one does in each interval, real seconds.
+
+        If another has begun within it, `size_bytes` becomes what the last sweep measured.
+        """
+
     async def tidy(self) -> None:
         """Remove unreferenced data, and measure the size."""
 

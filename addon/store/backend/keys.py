@@ -103,7 +103,8 @@ LAST_TOMBSTONE = f"bb1:last:{{{TOMBSTONES}}}"
 in microseconds, or one more than the last. Never expires. Its hash tag puts it into the slot of the tombstones."""
 
 SWEEP = "bb1:sweep"
-"""A hash: `looked_s`, the policy time of the last sweep, `steady_s`, since when it has not jumped. Never expires."""
+"""A hash: `looked_s`, the policy time of the last check of the clock, `steady_s`, since when it has not jumped;
+`begun_ms`, when a proxy began to sweep for all, by the server's clock; `size_bytes`, what it found. Never expires."""
 
 POSITIONS = "bb1:positions"
 """A hash: digest of a channel -> how far an edge has read it. Never expires."""

@@ -34,7 +34,7 @@ from bestbefore.addon.store.backend.keys import variant_of
 from bestbefore.addon.store.backend.migration import migrate
 from bestbefore.addon.store.backend.redis_records import RedisRecords
 from bestbefore.addon.store.backend.repair import RepairingCommands
-from bestbefore.addon.store.backend.replies import number_of, pass_on_tombstone
+from bestbefore.addon.store.backend.replies import count_of, number_of, pass_on_tombstone
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.backup.learnt import RedisSavedState
 from bestbefore.addon.store.cache.clock_check import ClockState
@@ -59,6 +59,7 @@ _put = _read_script("put")
 _remove = _read_script("remove", "hash", "hash", "string")
 _add_tombstones = _read_script("tombstones", "zset", "string")
 _last = _read_script("last", "string")
+_take_sweep = _read_script("sweep")
 
 _position = "local kept = redis.call('HGET', KEYS[1], ARGV[1]) or ''\nlocal same = redis.sha1hex(kept) == ARGV[2]\n"
 _unless = script(_position + "if same then return false end\nreturn kept", "hash")
@@ -354,6 +355,15 @@ class RedisBackend(RedisRecords):
     async def swap_position(self, channel: str, digest: str, position: bytes) -> bool:
         return bool(await self._connection.ask(*_swap([keys.POSITIONS], [channel, digest, position])))
 
+    async def take_sweep(self, interval_s: float) -> bool:
+        if self._files is not None:  # the server is this proxy's own
+            return True
+        taken, *size = await self._connection.ask(*_take_sweep([keys.SWEEP], [int(interval_s * 1000)]))
+        if not taken:
+            self._domains.clear()
+            self.size_bytes = count_of(size[0]) or None
+        return bool(taken)
+
     async def tidy(self) -> None:
         self._domains.clear()  # so that a domain that is missing in the set is added again
         if self._files is not None:
@@ -369,13 +379,13 @@ class RedisBackend(RedisRecords):
         else:  # the server may have other data too
             seen, size_bytes = 0, 0
             async for part in self._connection.scan("bb1:*"):
-                # Each proxy of a fleet does this: of many keys one in a hundred is asked for, for all of them.
                 every = 1 if seen < MEASURED_ALL else MEASURED_EVERY
                 measured = part[-seen % every :: every]
                 sizes = await self._connection.ask_all([("MEMORY", "USAGE", key) for key in measured])
                 size_bytes += every * sum(size or 0 for size in sizes)
                 seen += len(part)
             self.size_bytes = size_bytes
+            await self._connection.ask("HSET", keys.SWEEP, "size_bytes", size_bytes)
 
     @property
     def corrupt_entries(self) -> Mapping[str, int]:

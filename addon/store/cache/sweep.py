@@ -14,7 +14,8 @@ from bestbefore.addon.store.cache.tombstones import TOMBSTONES_KEPT_S, Tombstone
 from bestbefore.policies.units import DAY_S, HOUR_S
 
 EVERY_S = HOUR_S
-"""The interval between sweeps, in real seconds; with a fast clock at most a day of policy time."""
+"""The interval between sweeps, in real seconds; with a fast clock at most a day of policy time. Of the proxies on a
+backend one sweeps in each; if it ends, another does in the next."""
 MIN_INTERVAL_S = 30.0
 
 type IsOld = Callable[[Versioned], bool]
@@ -42,24 +43,31 @@ class Sweep:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self) -> None:
+        interval_s = max(MIN_INTERVAL_S, min(EVERY_S, self._clock.to_real_s(DAY_S)))
         while True:
             await self._link.up.wait()
             try:
-                await self.once()
+                await self.once(interval_s)
             except UnavailableError as e:
                 self._link.mark_down(e)
             except UnwritableError:  # reported by the write-behind; the next sweep tries again
                 pass
             except Exception:  # a bug must not end the task
                 log.exception("the store could not be swept: this is a bug in bestbefore")
-            await asyncio.sleep(max(MIN_INTERVAL_S, min(EVERY_S, self._clock.to_real_s(DAY_S))))
+            # A proxy that has started while another measures the size asks for it soon.
+            await asyncio.sleep(MIN_INTERVAL_S if self._link.backend.size_bytes is None else interval_s)
 
-    async def once(self) -> None:
-        """Sweep now. Raises UnavailableError, UnwritableError."""
+    async def once(self, interval_s: float = 0.0) -> None:
+        """Sweep now, unless a process on the backend has begun to within the interval, in real seconds.
+
+        Each checks its clock. Raises UnavailableError, UnwritableError.
+        """
         state = self._clock_check.check(await self._link.backend.clock_state())
         self._tombstones.trim(state.checked_at_s, steady=state.checked_at_s - state.steady_since_s >= TOMBSTONES_KEPT_S)
-        await self._link.backend.tidy()
         await self._link.backend.put_clock_state(state)
+        if not await self._link.backend.take_sweep(interval_s):
+            return
+        await self._link.backend.tidy()
         if not self._clock_check.is_trusted():
             log.debug("nothing is forgotten: the clock has not run without a leap for long enough")
             return

@@ -326,6 +326,9 @@ class MemoryBackend:
         self._positions[channel] = position
         return True
 
+    async def take_sweep(self, interval_s: float) -> bool:
+        return True
+
     async def tidy(self) -> None:
         for url in list(self._kept):
             self._living(url)

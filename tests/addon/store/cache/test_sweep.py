@@ -103,3 +103,22 @@ async def test_bodies_that_nothing_refers_to_are_removed(open_a_store, tmp_path,
     store = await open_a_store("embedded", state=tmp_path)
     await store._sweep.once()
     assert [path.stat().st_size for path in (tmp_path / "bodies").glob("*/*")] == [100_001]
+
+
+async def test_of_two_proxies_on_one_store_one_sweeps_until_it_does_no_longer(open_a_store, valkey, clock):
+    one, two = [await open_a_store(valkey.url, clock=clock, sweeps=False) for _ in range(2)]
+    for store in (one, two):
+        await store._link.up.wait()
+    with valkey.client as client:
+
+        async def swept(store):
+            client.config_resetstat()
+            await store._sweep.once(3600.0)
+            return "cmdstat_memory|usage" in client.info("commandstats")
+
+        assert [await swept(store) for store in (one, two, one, two)] == [True, False, False, False]
+        assert two.status().store_bytes == one.status().store_bytes > 0
+        client.hincrby("bb1:sweep", "begun_ms", -3_600_000)  # an hour later, and the first has ended
+        assert [await swept(store) for store in (two, one)] == [True, False]
+        client.hset("bb1:sweep", "begun_ms", "9000000000000000")  # later than now: a clock was set back
+        assert await swept(two)
