@@ -39,6 +39,7 @@ class HeldConnections:
         self._held = 0
         self._waiting: deque[asyncio.Future[PipelinedConnection | None]] = deque()
         """Of those that wait: the connection that each is handed; None: it may take one from the pool."""
+        self._is_closed = False
 
     async def answers(self, commands: Sequence[Sequence[Any]]) -> list[Any] | None:
         """Send commands in one pipeline; return their replies, errors of single commands among them.
@@ -57,12 +58,21 @@ class HeldConnections:
         except BaseException as error:
             await self._give_up(held, error)
             raise
+        if self._is_closed:
+            await held.connection.disconnect(nowait=True)
         self._hand_over(held)
         for i, (command, reply) in enumerate(zip(commands, replies, strict=True)):
             convert = self._conversions.get(command[0])
             if convert is not None and not isinstance(reply, errors.ResponseError):
                 replies[i] = convert(reply)
         return replies
+
+    def close(self) -> None:
+        """Keep no connection open after its commands; the pool closes those that are open now.
+
+        One that is being made now is not open yet when the pool is closed.
+        """
+        self._is_closed = True
 
     async def _next(self) -> PipelinedConnection | None:
         """Return a connection that is free, as soon as there is one; None: one is to be taken from the pool."""

@@ -69,5 +69,6 @@ class Node:
 
     async def close(self) -> None:
         """Close all connections."""
+        self._held.close()
         with suppress(errors.RedisError, OSError):  # it is discarded in any case
             await self.client.aclose()

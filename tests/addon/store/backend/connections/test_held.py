@@ -90,3 +90,14 @@ async def test_those_that_wait_fail_together_with_the_connections():
         found = await asyncio.gather(*(held.answers([("GET", "x")]) for _ in range(6 * HELD)), return_exceptions=True)
         assert time.monotonic() - started_s < 3 * PATIENCE_S
         assert {type(one) for one in found} == {TimeoutError}
+
+
+async def test_a_connection_made_while_all_are_closed_is_closed_after_its_commands(valkey):
+    client = Redis.from_url(valkey.url)
+    held = HeldConnections(client, PATIENCE_S)
+    asking = asyncio.create_task(held.answers([("CLIENT", "ID")]))
+    await asyncio.sleep(0)  # it connects now
+    held.close()
+    await client.aclose()
+    assert await asking
+    assert [one.connection.is_connected for one in held._idle] == [False]
