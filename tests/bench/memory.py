@@ -28,7 +28,9 @@ import redis
 from results_page import write_page
 
 from bestbefore.addon.clock import RealClock
+from bestbefore.addon.config.load import load_config
 from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.store.backend.interface import Commit
@@ -102,15 +104,22 @@ async def learn_all(store: Store, numbers: range) -> None:
 
 async def filled(state: Path, number: int) -> Sizes:
     """Put objects into the store of a state folder."""
+    rules = load_config(configured(state), {}).rules
     store = await open_store("embedded", clock=RealClock(), state=state, store_max=STORE_MAX)
+    evaluator = ExpiryEvaluator(store, lambda: rules)
     with server_of(state) as server:
         empty, now_s = used(server), time.time()
         await learn_all(store, range(number))
+        record = await store.record(url(0))
+        assert record is not None
         for i in range(number):
             body = f"{i:016}".encode() * (BODY_BYTES // 16)
             ref = BodyRef(hashlib.blake2b(body, digest_size=20).hexdigest(), BODY_BYTES)
-            times_s = (now_s,) * 4
-            store.put(Copy(url(i), Head(200, FIELDS), ref, *times_s, expiry_s=now_s + 10 * DAY_S), body)
+            copy = Copy(url(i), Head(200, FIELDS), ref, *(now_s,) * 4, expiry_s=now_s + 10 * DAY_S)
+            if i == 0:
+                verdict = await evaluator.evaluated(copy, record, rules.rule_for("example.org", "/"))
+            # All records are equal, so all verdicts are.
+            store.put(replace(verdict, url=copy.url, body=ref), body)
             if i % AT_ONCE == 0:  # no more than may wait
                 await store.flush()
         await store.flush()
@@ -214,10 +223,16 @@ async def loaded() -> None:
             await asyncio.sleep(1.0)
 
 
-async def running(state: Path, number: int, workers: int) -> dict[str, list[Resident]]:
-    """The memory of proxies and server once each object was asked for, by the name of the program."""
+def configured(state: Path) -> Path:
+    """Write the configuration of the proxy, beside its state; return its path."""
     config = state.parent / "proxy.toml"
     config.write_text(CONFIG.format(listen=LISTEN))
+    return config
+
+
+async def running(state: Path, number: int, workers: int) -> dict[str, list[Resident]]:
+    """The memory of proxies and server once each object was asked for, by the name of the program."""
+    config = configured(state)
     own = (Path(sys.executable).parent / "bestbefore", "proxy", "--quiet", "--state", state, "--config", config)
     process = await asyncio.create_subprocess_exec(*own, "--workers", str(workers), stdout=PIPE)
     try:
