@@ -16,7 +16,7 @@ from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.policies.prefetch.table import OBJECTIVES
 from bestbefore.policies.validation.machinery.spec import parse_duration
 from bestbefore.replay.commands.clusters.on_option import on_option
-from bestbefore.replay.commands.clusters.plan_in_parts import PartFolders, plan_in_parts
+from bestbefore.replay.commands.clusters.plan_in_parts import SLOTS_NEED_OUT, PartFolders, plan_in_parts
 from bestbefore.replay.commands.file_option import file_option
 from bestbefore.replay.commands.messages import say, warn
 from bestbefore.replay.commands.number_option import is_positive, number
@@ -158,22 +158,24 @@ def command(
     \b
       bestbefore plan --objects rates.csv --budget 100 --objective freshness
     """  # noqa: D301 - click keeps lines after a backspace
-    _refuse_lone_options({"--per-host-interval is not for --discrete": interval_s is not None and discrete})
+    _refuse_lone_options({
+        "--per-host-interval is not for --discrete": interval_s is not None and discrete,
+        "--closed needs --crawlers and --slots": closed_path is not None and slots is None,
+    })
+    in_all = _slots_of_crawlers(crawlers, slots)
     if objects_path is not None and objects_path.is_dir():
         unfit = {
             "--updates": updates_path, "--requests": requests_path,
-            "--crawlers": crawlers, "--slots": slots, "--closed": closed_path, "--longest-delay": longest_s,
-            "--clusters": clusters, "--made": made_path, "--now": now_s,
+            "--longest-delay": longest_s, "--clusters": clusters, "--made": made_path, "--now": now_s,
         }
         _refuse_lone_options({f"{name} is not for --objects FOLDER": bool(value) for name, value in unfit.items()})
-        _refuse_lone_options({BOUNDARY_NEEDS: boundary is not None and not discrete})
-        folders = PartFolders(objects_path, jobs or 1, on, out_path, interval_s)
+        _refuse_what_does_not_fit(discrete=discrete, boundary=boundary, crawlers=crawlers, slots=slots, out_path=None)
+        folders = PartFolders(objects_path, jobs or 1, on, out_path, interval_s, in_all, closed_path)
         plan_in_parts(folders, _aim(budget, target, objective, period_s, discrete, boundary), target, as_json=as_json)
         return
     _refuse_lone_options({"--jobs and --on need --objects FOLDER": jobs is not None or on is not None})
     _refuse_what_does_not_fit(discrete=discrete, boundary=boundary, crawlers=crawlers, slots=slots, out_path=out_path)
     _refuse_lone_options({
-        "--closed needs --crawlers and --slots": closed_path is not None and slots is None,
         "--clusters needs --updates and --discrete, and no --longest-delay":
             clusters is not None and (updates_path is None or not discrete or longest_s is not None),
         "--made needs --budget, not --target": made_path is not None and target is not None,
@@ -197,7 +199,6 @@ def command(
             say(f"{target} needs {plan.aim.budget:,.6g} contacts per {period_shown(period_s)}")
         moments, punctuality, in_slots = None, None, None
         if out_path is not None or slots is not None or (plan.objects.hourly is not None and not as_json):
-            in_all = [] if crawlers is None or slots is None else slots * crawlers if len(slots) == 1 else slots
             closed = [] if closed_path is None else read_closed(closed_path, len(in_all))
             moments, punctuality, in_slots = _timed(plan, in_all, closed, clusters)
     except TraceError as error:
@@ -208,7 +209,7 @@ def command(
         _write(plan, moments, in_slots, out_path)
     if as_json:
         if in_slots is not None and out_path is None:
-            say("JSON has no slots: --out FILE writes which contact is in which, beside the plan")
+            say(SLOTS_NEED_OUT)
         for part in json_parts(plan, no_bar if sys.stdout.isatty() else bar):
             click.echo(part, nl=False)
         return
@@ -244,6 +245,13 @@ def _refuse_what_does_not_fit(
         raise InputError("--crawlers and --slots need --discrete")
     if out_path is not None and (out_path.suffix not in OUT_FORMATS or out_path.is_dir()):
         raise InputError(f"--out {out_path}: expected a name that ends in {' or '.join(OUT_FORMATS)}")
+
+
+def _slots_of_crawlers(crawlers: int | None, slots: list[int] | None) -> list[int]:
+    """Return the number of slots of each crawler; none without slots."""
+    if crawlers is None or slots is None:
+        return []
+    return slots * crawlers if len(slots) == 1 else slots
 
 
 def _refuse_lone_options(problems: Mapping[str, bool]) -> None:

@@ -76,19 +76,20 @@ class Punctuality:
     """With contacts at the best hours of the day."""
 
 
-def phases(n: int) -> FloatArray:
-    """(n,) evenly spread phases in [0, 1)."""
-    return np.asarray(np.arange(1, n + 1) * GOLDEN % 1.0, dtype=np.float64)
+def phases(n: int, first: int = 0) -> FloatArray:
+    """(n,) evenly spread phases in [0, 1), of the objects after the `first` ones."""
+    return np.asarray(np.arange(first + 1, first + n + 1) * GOLDEN % 1.0, dtype=np.float64)
 
 
-def evenly(visits: NDArray[np.int64], period_s: float, boundary: Boundary) -> Crawls:
+def evenly(visits: NDArray[np.int64], period_s: float, boundary: Boundary, first: int = 0) -> Crawls:
     """Return contacts at regular intervals.
 
-    With `interval`, n visits cut the period into n + 1 parts; with `periodic`, each object has its own phase.
+    With `interval`, n visits cut the period into n + 1 parts; with `periodic`, each object has its own phase, and
+    `first` objects lie before these (n,).
     """
     rows = np.repeat(np.arange(visits.size), visits)
     number = np.arange(rows.size) - np.repeat(np.cumsum(visits) - visits, visits)
-    earlier, parts = (1.0, visits + 1) if boundary == "interval" else (phases(visits.size)[rows], visits)
+    earlier, parts = (1.0, visits + 1) if boundary == "interval" else (phases(visits.size, first)[rows], visits)
     return Crawls(rows, (number + earlier) / parts[rows] * period_s, np.zeros(rows.size, dtype=np.bool_))
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.policies.prefetch.slots.assignment import Assignment, Downtime, Slots, assign
 from bestbefore.policies.prefetch.slots.restricted import assign_restricted
-from bestbefore.policies.units import FloatArray
+from bestbefore.policies.units import FloatArray, IntArray
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.inputs.closed_file import ClosedTime
 from bestbefore.replay.planning.moments import Crawls
@@ -41,19 +41,21 @@ class Slotted:
         """(m,) the slots by which each contact starts after its ideal time; negative: before it."""
         return (self.assignment.start_s - self.crawls.at_s) / self.slot_s
 
-    def rows(self, ids: Ids) -> Iterator[tuple[str, int, int, float, float]]:
-        """Yield `COLUMNS` for each contact, ordered by time, then crawler; crawlers and slots count from 0."""
-        names = [name for _, part in ids.parts() for name in part]
+    def columns(self) -> tuple[NDArray[np.intp], IntArray, IntArray, FloatArray, FloatArray]:
+        """Return `COLUMNS` of the contacts, with the row of the object as its id, ordered by time, then crawler.
+
+        Crawlers and slots count from 0.
+        """
         order = np.lexsort((self.assignment.crawler, self.assignment.start_s))
         start_s = self.assignment.start_s[order]
-        yield from zip(
-            map(names.__getitem__, self.crawls.rows[order].tolist()),
-            self.assignment.crawler[order].tolist(),
-            np.rint(start_s / self.slot_s[order]).astype(np.int64).tolist(),
-            start_s.tolist(),
-            self.crawls.at_s[order].tolist(),
-            strict=True,
-        )
+        slot = np.rint(start_s / self.slot_s[order]).astype(np.int64)
+        return self.crawls.rows[order], self.assignment.crawler[order], slot, start_s, self.crawls.at_s[order]
+
+    def rows(self, ids: Ids) -> Iterator[tuple[str, int, int, float, float]]:
+        """Yield `COLUMNS` for each contact, ordered as `columns`."""
+        names = [name for _, part in ids.parts() for name in part]
+        rows, *numbers = self.columns()
+        yield from zip(map(names.__getitem__, rows.tolist()), *(values.tolist() for values in numbers), strict=True)
 
 
 def slotted(

@@ -35,7 +35,7 @@ def summary(plan: ContactPlan, punctuality: Punctuality | None, slotted: Slotted
             f"at contacts that follow them, {span(HOUR_S * punctuality.evenly_h)} at evenly spaced ones."
         ])
     if slotted is not None:
-        blocks.append(_slots(slotted))
+        blocks.append(slots_shown(slotted))
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
@@ -197,7 +197,8 @@ def _changes(plan: ContactPlan) -> list[str]:
     return lines
 
 
-def _slots(slotted: Slotted) -> list[str]:
+def slots_shown(slotted: Slotted) -> list[str]:
+    """Lines on the slots of contacts, and their distances from the ideal times."""
     away = np.abs(slotted.late_slots)
     lengths = dict.fromkeys(span(slotted.period_s / slots) for slots in slotted.slots)
     lines = [

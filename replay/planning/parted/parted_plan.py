@@ -19,7 +19,7 @@ from bestbefore.policies.prefetch.checked import checked_budget
 from bestbefore.policies.prefetch.table import ALLOCATIONS, OBJECTIVES
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary
 from bestbefore.policies.units import FloatArray
-from bestbefore.replay.planning.moments import GOLDEN
+from bestbefore.replay.planning.moments import Moments, phases
 from bestbefore.replay.planning.parted.part_files import (
     FileParts,
     MapOver,
@@ -29,12 +29,17 @@ from bestbefore.replay.planning.parted.part_files import (
     read_ids,
     read_owners,
 )
+from bestbefore.replay.planning.parted.parted_slots import CrawlerSlots, SlotShare, part_crawls, slotted_in_parts
 from bestbefore.replay.planning.parted.parted_visits import VisitDivision, VisitDivisions, Visiting
+from bestbefore.replay.planning.slotted import COLUMNS, Slotted
 from bestbefore.replay.planning.target import PlanTarget, budget_reaching
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.formats.parquet import installed_polars
 from bestbefore.replay.traces.skipped import shortened
 from bestbefore.replay.whole_file import whole_file
+
+SLOTS = "slots"
+"""The name of the folder of the slots of each part, in that of the plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +143,26 @@ class PartedObjects:
         totals = self.totals
         return budget_reaching(target, reached, totals.least, totals.most, totals.updates, discrete=discrete)
 
-    def write(self, division: Division, folder: Path, period_s: float, boundary: Boundary = "periodic") -> None:
-        """Write the plan of each part into the folder, as a file of the same name. Raises OSError."""
+    def slotted(
+        self, division: Division, slots: CrawlerSlots, period_s: float, boundary: Boundary
+    ) -> tuple[Slotted, list[SlotShare]]:
+        """Assign slots to the contacts of a division in whole numbers; see `parted_slots.slotted_in_parts`."""
+        return slotted_in_parts(self.files, self.parts, division, slots, period_s, boundary)
+
+    def write(
+        self, division: Division, folder: Path, period_s: float, boundary: Boundary = "periodic",
+        slots: CrawlerSlots | None = None, shares: Sequence[SlotShare] = (),
+    ) -> None:
+        """Write the plan of each part into the folder, as a file of the same name, and its slots into `slots` there.
+
+        `shares` are those of the parts, if there are slots. Raises OSError.
+        """
         owned = self._most_of_owner is not None
-        write = partial(_write, division, folder.absolute(), period_s, boundary, owned=owned)
-        self.files.each(write, list(enumerate(self.parts)))
+        if slots is not None:
+            (folder / SLOTS).mkdir()
+        write = partial(_write, division, folder.absolute(), period_s, boundary, slots, owned=owned)
+        numbered = [(number, part, shares[number] if shares else None) for number, part in enumerate(self.parts)]
+        self.files.each(write, numbered)
 
 
 def _refuse_divided_owners(paths: Sequence[Path], each: Sequence[Totals]) -> None:
@@ -175,19 +195,18 @@ def _sums(
 
 
 def _write(
-    division: Division, folder: Path, period_s: float, boundary: Boundary, numbered: tuple[int, PartFile], *,
-    owned: bool,
+    division: Division, folder: Path, period_s: float, boundary: Boundary, slots: CrawlerSlots | None,
+    numbered: tuple[int, PartFile, SlotShare | None], *, owned: bool,
 ) -> None:
     pl = installed_polars()
-    number, part = numbered
+    number, part, share = numbered
     columns = read_columns(part.path, number, owned=owned)
     contacts = division(columns)
     rates, intervals = columns.rates, contacts + _current_at_start(boundary)
     whole = isinstance(division, VisitDivision)
     with np.errstate(divide="ignore", invalid="ignore"):
         interval_s = np.where(contacts > 0.0, period_s / contacts, np.nan)
-        phases = np.arange(part.first + 1, part.first + len(columns) + 1) * GOLDEN % 1.0
-        first_s = interval_s * phases
+        first_s = interval_s * phases(len(columns), part.first)
         if boundary == "interval":
             first_s = np.where(contacts > 0.0, period_s / intervals, np.nan)
         each_delay = np.where(rates > 0.0, OBJECTIVES["delay"].measure(rates, intervals) / rates, np.nan)
@@ -201,9 +220,17 @@ def _write(
         "delay_s": each_delay * period_s,
         "first_s": first_s,
     }
+    ids = read_ids(part.path)
+    if slots is not None and share is not None:
+        in_slots = share.slotted(part_crawls(contacts, part, period_s, boundary), slots, period_s)
+        moments = Moments.of(in_slots.crawls, share.start_s, len(columns), period_s)
+        numbers |= {"first_s": moments.first_s, "next_s": moments.next_s}
+        rows, *own = in_slots.columns()
+        with whole_file(folder / SLOTS / part.path.name) as file:
+            pl.DataFrame(dict(zip(COLUMNS, (ids[rows], *own), strict=True))).write_parquet(file, compression="lz4")
     known = {name: pl.Series(np.where(np.isfinite(values), values, np.nan)).fill_nan(None)
              for name, values in numbers.items()}
     if whole:
         known["visits"] = pl.Series(contacts).cast(pl.Int64)
     with whole_file(folder / part.path.name) as file:
-        pl.DataFrame({"id": read_ids(part.path), **known}).write_parquet(file, compression="lz4")
+        pl.DataFrame({"id": ids, **known}).write_parquet(file, compression="lz4")

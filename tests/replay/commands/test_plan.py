@@ -191,7 +191,7 @@ def test_hours_are_learnt_by_clusters(capsys: Capture) -> None:
 def test_slots_that_json_leaves_out_are_reported(capsys: Capture) -> None:
     slots = ("--discrete", "--crawlers", "2", "--slots", "3", "--json")
     assert plan(*slots, budget="6") == 0
-    assert "JSON has no slots: --out FILE writes" in capsys.readouterr().err
+    assert "JSON has no slots: --out writes" in capsys.readouterr().err
     assert plan(*slots, "--out", "p.csv", budget="6") == 0
     assert "JSON has no slots" not in capsys.readouterr().err
 

@@ -11,6 +11,7 @@ from bestbefore.addon.cli import run
 
 Capture = pytest.CaptureFixture[str]
 N = 500
+SLOTS = ["--crawlers", "2", "--slots", "9"]
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +37,10 @@ def drop_bounds(objects: pl.DataFrame) -> None:
         pl.read_parquet(path).drop("min", "max").write_parquet(path)
 
 
+def written(folder: str) -> pl.DataFrame:
+    return pl.concat([pl.read_parquet(path) for path in sorted(Path(folder).glob("*.parquet"))])
+
+
 def as_json(capture: Capture) -> dict[str, float]:
     found: dict[str, float] = json.loads(capture.readouterr().out)
     return found
@@ -57,24 +62,33 @@ def test_parts_are_planned_as_one_file(objective: str, bounded: bool, objects: p
     assert found[objective] == pytest.approx(whole["objective"], rel=1e-9)
     assert found["contacts"] == pytest.approx(100.0, rel=1e-9)
     assert (found["objects"], found["parts"]) == (N, 4)
-    written = pl.concat([pl.read_parquet(path) for path in sorted(Path("plan").glob("*.parquet"))])
-    assert dict(written.select("id", "frequency").rows()) == pytest.approx(whole["rates"], rel=1e-6, abs=1e-9)
+    assert dict(written("plan").select("id", "frequency").rows()) == pytest.approx(whole["rates"], rel=1e-6, abs=1e-9)
     assert json.loads(Path("plan/plan.json").read_text())["budget"] == 100.0
 
 
-@pytest.mark.parametrize(("objective", "boundary"), [
-    ("freshness", "periodic"), ("age", "interval"), ("delay", "periodic"),
+@pytest.mark.parametrize(("objective", "boundary", "slots"), [
+    ("freshness", "periodic", ["--crawlers", "2", "--slots", "600,480", "--closed", "closed.csv"]),
+    ("age", "interval", ["--crawlers", "3", "--slots", "300"]),
+    ("delay", "periodic", []),
 ])
-def test_whole_numbers_are_those_of_one_file(
-    objective: str, boundary: str, objects: pl.DataFrame, capsys: Capture
+def test_whole_numbers_and_slots_are_those_of_one_file(
+    objective: str, boundary: str, slots: list[str], objects: pl.DataFrame, capsys: Capture
 ) -> None:
     whole_bounds(objects)
-    asked = ["--budget", "900", "--objective", objective, "--discrete", "--boundary", boundary]
+    Path("closed.csv").write_text("start_s,end_s,crawler\n0,7200,\n30000,36000,1\n")
+    asked = ["--budget", "900", "--objective", objective, "--discrete", "--boundary", boundary, *slots]
     assert run(["plan", "--objects", "o.csv", *asked, "--out", "one.csv"]) == 0
+    on_one = capsys.readouterr().out.split("\n\n")
     assert run(["plan", "--objects", "parts", *asked, "--out", "plan"]) == 0
-    assert f"in whole numbers, boundary {boundary}" in capsys.readouterr().out
+    in_parts = capsys.readouterr().out.split("\n\n")
+    assert f"in whole numbers, boundary {boundary}" in in_parts[0]
+    if slots:
+        assert in_parts[-1] == on_one[-1]
+        assert in_parts[-1].startswith("900 contacts in ")
+        of_parts = written("plan/slots").sort("start_s", "crawler", maintain_order=True)
+        assert of_parts.equals(pl.read_csv("one.slots.csv", schema=of_parts.schema))
     one = pl.read_csv("one.csv", infer_schema_length=None)
-    parts = pl.concat([pl.read_parquet(path) for path in sorted(Path("plan").glob("*.parquet"))])
+    parts = written("plan")
     assert parts["visits"].to_list() == one["visits"].to_list()
     assert parts.columns == [column for column in one.columns if column in parts.columns]
     for column in parts.columns[1:]:
@@ -91,9 +105,9 @@ def test_hosts_are_limited_in_parts_as_in_one_file(objective: str, objects: pl.D
     whole = as_json(capsys)
     assert run(["plan", "--objects", "parts", *asked, "--out", "plan"]) == 0
     assert as_json(capsys)["contacts"] == pytest.approx(sum(whole["rates"].values()), rel=1e-9)
-    written = pl.concat([pl.read_parquet(path) for path in sorted(Path("plan").glob("*.parquet"))])
-    assert dict(written.select("id", "frequency").rows()) == pytest.approx(whole["rates"], rel=1e-6, abs=1e-9)
-    of_hosts = written.group_by(pl.col("id").str.extract(r"//(\d+)\.")).agg(pl.col("frequency").sum())["frequency"]
+    plan = written("plan")
+    assert dict(plan.select("id", "frequency").rows()) == pytest.approx(whole["rates"], rel=1e-6, abs=1e-9)
+    of_hosts = plan.group_by(pl.col("id").str.extract(r"//(\d+)\.")).agg(pl.col("frequency").sum())["frequency"]
     assert of_hosts.max() == pytest.approx(3.0, rel=1e-9)
     for source in ("o.csv", "parts"):
         assert run(["plan", "--objects", source, "--budget", "1e4", "--objective", objective, *asked[-2:]]) == 0
@@ -128,7 +142,7 @@ def test_the_columns_written_are_those_of_a_plan_of_one_file() -> None:
     assert run(["plan", "--objects", "o.csv", *budget, "--out", "one.csv"]) == 0
     assert run(["plan", "--objects", "parts", *budget, "--out", "plan"]) == 0
     one = pl.read_csv("one.csv", infer_schema_length=None)
-    parts = pl.concat([pl.read_parquet(path) for path in sorted(Path("plan").glob("*.parquet"))])
+    parts = written("plan")
     for column in parts.columns[1:]:
         np.testing.assert_allclose(parts[column].to_numpy(), one[column].cast(pl.Float64).to_numpy(), rtol=1e-6)
 
@@ -148,7 +162,10 @@ def test_a_target_and_the_summary_are_those_of_one_file(objects: pl.DataFrame, c
 
 
 @pytest.mark.parametrize(("options", "expected"), [
-    (["--objects", "parts", "--discrete", "--crawlers", "2"], "--crawlers is not for --objects FOLDER"),
+    (["--objects", "parts", "--discrete", "--made", "o.csv"], "--made is not for --objects FOLDER"),
+    (["--objects", "parts", "--crawlers", "2"], "--crawlers and --slots need each other"),
+    (["--objects", "parts", "--crawlers", "2", "--slots", "9"], "--crawlers and --slots need --discrete"),
+    (["--objects", "parts", "--discrete", *SLOTS, "--closed", "closed.csv"], "parts: slots are closed to 'a': closed"),
     (["--objects", "parts", "--boundary", "interval"], "--boundary needs --discrete"),
     (["--objects", "parts", "--discrete", "--per-host-interval", "2"], "--per-host-interval is not for --discrete"),
     (["--objects", "parts", "--per-host-interval", "2"], "2.parquet: objects of '0.example', and others in 0.parquet"),
@@ -160,6 +177,7 @@ def test_a_target_and_the_summary_are_those_of_one_file(objects: pl.DataFrame, c
 ])
 def test_what_does_not_fit_is_refused(options: list[str], expected: str, capsys: Capture) -> None:
     Path("empty").mkdir()
+    Path("closed.csv").write_text("id,start_s,end_s\na,0,7200\n")
     given = options if "--budget" in options else [*options, "--budget", "100"]
     assert run(["plan", *given, "--objective", "age"]) == 2
     assert expected in capsys.readouterr().err
