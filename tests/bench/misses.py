@@ -25,7 +25,7 @@ from pathlib import Path
 
 from constant_origin import certificate
 from proxy_clients import tunnel
-from proxy_kinds import SQUID, await_port, processor_s
+from proxy_kinds import SQUID, await_port, processor_s, require_free
 from results_page import write_page
 
 FOLDER = Path(__file__).parent
@@ -111,6 +111,7 @@ def running(large_bytes: int) -> Iterator[dict[str, int]]:
             "mitmdump": [scripts / "mitmdump", "-q", "--listen-port", str(PORTS["mitmdump"]),
                          "--set", "stream_large_bodies=1m", "--set", f"confdir={folder / 'ca'}"],
         }
+        require_free(PORTS[kind] for kind in started)
         pids = {}
         for kind, command in started.items():
             if kind == "Squid" and shutil.which("squid") is None:

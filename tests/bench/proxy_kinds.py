@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -146,6 +146,7 @@ def _command(kind: str, folder: Path) -> list[str | Path]:
 @contextmanager
 def running(kinds: list[str]) -> Iterator[dict[str, int]]:
     """The proxies, each with its process id and a folder of its own."""
+    require_free(PORTS[kind] for kind in kinds)
     with tempfile.TemporaryDirectory() as made, ExitStack() as closing:
         Path(made).chmod(0o777)
         pids = {}
@@ -160,6 +161,17 @@ def running(kinds: list[str]) -> Iterator[dict[str, int]]:
         for kind in kinds:
             await_port(PORTS[kind])
         yield pids
+
+
+def require_free(ports: Iterable[int]) -> None:
+    """End the program if another one listens at a port, which would be measured in place of what is started."""
+    for port in ports:
+        with socket.socket() as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # else connections that have ended count
+            try:
+                tried.bind(("127.0.0.1", port))
+            except OSError:
+                sys.exit(f"127.0.0.1:{port} is in use, and a proxy is to listen there: end what uses it (`ss -ltnp`)")
 
 
 def await_port(port: int, patience_s: float = 60.0) -> None:
