@@ -109,7 +109,7 @@ def _format_settings(settings: Settings) -> Iterator[str]:
             text = str(value)
         if field.name == "mode" and value is not None:
             text = f"reverse:{text}"
-        yield f"  {field.name:<16} {text}"
+        yield f"  {field.name:<20} {text}"
         if field.name == "passthrough":
             yield from _format_removals(settings)
 

@@ -50,13 +50,13 @@ def test_a_good_file_is_summed_up_with_its_rules_in_order(tmp_path: Path) -> Non
     lines = result.output.splitlines()
     assert lines[0] == f"{path}: ok"
     for line in (
-        "  listen           127.0.0.1:8080",
-        "  mode             reverse:http://127.0.0.1:8000",
-        "  store            redis://***@localhost:6379/0",
-        "  hot_max          100 bytes",
-        "  keep             7d",
-        "  connect_ports    443, 8443",
-        "  offline          false",
+        "  listen               127.0.0.1:8080",
+        "  mode                 reverse:http://127.0.0.1:8000",
+        "  store                redis://***@localhost:6379/0",
+        "  hot_max              100 bytes",
+        "  keep                 7d",
+        "  connect_ports        443, 8443",
+        "  offline              false",
     ):
         assert line in lines
     assert lines[lines.index("rules, of which the first that matches wins") :] == [
@@ -106,7 +106,7 @@ def test_what_passthrough_will_remove_is_said_until_it_is_removed(tmp_path: Path
     path.write_text('[proxy]\nstate = "state"\npassthrough = ["bank.example", "*.clinic.example"]\n')
     said = "    a proxy that starts with this, or reloads it, removes all copies and histories of "
     lines = check(path).output.splitlines()
-    assert lines[lines.index("  passthrough      bank.example, *.clinic.example") + 1] == (
+    assert lines[lines.index("  passthrough          bank.example, *.clinic.example") + 1] == (
         said + "bank.example, *.clinic.example"
     )
     state.mkdir()
@@ -148,8 +148,8 @@ def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
     path = tmp_path / "c.toml"
     path.touch()
     result = check(path)
-    assert "  mode             forward" in result.output
-    assert "  allow_clients    loopback only, or any with credentials" in result.output
+    assert "  mode                 forward" in result.output
+    assert "  allow_clients        loopback only, or any with credentials" in result.output
 
 
 @pytest.mark.parametrize("toml", ["[proxy]\nlisen = 1\nkeep = 'x'", None])
