@@ -10,6 +10,8 @@ import click
 
 from bestbefore.addon.admin.units import counted
 from bestbefore.addon.errors import InputError
+from bestbefore.replay.commands.clusters.on_option import on_option
+from bestbefore.replay.commands.clusters.parted_evaluate import EvaluatedParts
 from bestbefore.replay.commands.messages import say, warn
 from bestbefore.replay.commands.number_option import number
 from bestbefore.replay.commands.papers import TRACES_VARIABLE, made
@@ -40,6 +42,8 @@ from bestbefore.replay.traces.errors import TraceError
 STALE_RATES = ("1%", "2%", "5%", "10%")
 NAME = "evaluation"
 """The name of the page."""
+PAIRINGS = 5
+"""The default of --pairings."""
 OWN = "the given trace"
 """The family of the cases of a user's trace."""
 
@@ -71,13 +75,18 @@ def _shares(_ctx: click.Context, param: click.Parameter, values: Sequence[str]) 
               "parameter, such as squid:percent=1..80/12. Repeatable; the first one is shown in detail. Default: all.")
 @click.option("--points", type=click.IntRange(2, 1000), default=POINTS, show_default=True, metavar="N",
               help="Number of values of the parameter of each policy that is not given with --policy.")
-@click.option("--pairings", type=click.IntRange(0, 1000), default=5, show_default=True, metavar="N",
-              help="Number of further traces in which the updates belong to other requests, drawn with seeds 1 to N.")
+@click.option("--pairings", type=click.IntRange(0, 1000), metavar="N",
+              help="Number of further traces in which the updates belong to other requests, drawn with seeds 1 to N "
+              f"(default: {PAIRINGS}; with --trace none).")
 @click.option("--half", type=click.Choice([half.value for half in Half]), default=Half.ALL.value, show_default=True,
               callback=lambda _ctx, _param, value: Half(value),
               help="Objects to use: all, or one half by a digest of their names, so that a policy can be tuned on one "
               "and reported on the other.")
+@click.option("--trace", "parts_path", type=click.Path(path_type=Path), metavar="DIR",
+              help="Instead of --updates and --requests: folder of a trace in parts (bestbefore convert --parts N), "
+              "divided by its --group.")
 @jobs_option
+@on_option
 @click.option("--out", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help=f"Write the page {NAME}.md to this folder. An interrupted run continues there.")
 def command(
@@ -91,9 +100,11 @@ def command(
     stale_rates: Sequence[float],
     specs: Sequence[str],
     points: int,
-    pairings: int,
+    pairings: int | None,
     half: Half,
+    parts_path: Path | None,
     jobs: int,
+    on: str | None,
     folder: Path | None,
 ) -> None:
     """Compare the validations that policies need at equal stale rates, as multiples of those of the best known policy.
@@ -106,26 +117,30 @@ def command(
       bestbefore evaluate --updates updates.csv --requests requests.csv --test-start 1706918400
     """  # noqa: D301 - click keeps lines after a backspace
     policies = _policies(specs, points)
-    try:
-        cases, words = (
-            _own(trace, test_start_s, origin_s, grouping, pairings, half)
-            if traces is None or (trace.updates_path or trace.log_path)
-            else _recorded(traces, pairings, half)
-        )
-    except TraceError as error:
-        raise InputError(str(error)) from None
-    settings = [
-        Setting(case, Cache(cache), Known(known))
-        for case in cases
-        for cache in dict.fromkeys(caches)
-        for known in dict.fromkeys(histories)
-    ]
+    conditions = [(Cache(cache), Known(known)) for cache in dict.fromkeys(caches) for known in dict.fromkeys(histories)]
+    _refuse_what_does_not_fit(trace, parts_path, on, pairings)
     finished = None
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         finished = folder / f"{NAME}.jsonl"
     try:
-        outcomes = list(Evaluation(policies, settings, stale_rates).outcomes(jobs, finished, bar))
+        if parts_path is not None:
+            parts = EvaluatedParts(
+                parts_path, OWN, origin_s, test_start_s, grouping, half, conditions, policies, stale_rates
+            )
+            totals, outcomes = parts.results(on, jobs, finished)
+            words = f"From a trace in parts, of {_counts(totals.requests, totals.updates)}. {_of_half(half)}"
+        else:
+            pairings = PAIRINGS if pairings is None else pairings
+            cases, words = (
+                _own(trace, test_start_s, origin_s, grouping, pairings, half)
+                if traces is None or (trace.updates_path or trace.log_path)
+                else _recorded(traces, pairings, half)
+            )
+            settings = [Setting(case, *condition) for case in cases for condition in conditions]
+            outcomes = list(Evaluation(policies, settings, stale_rates).outcomes(jobs, finished, bar))
+    except TraceError as error:
+        raise InputError(str(error)) from None
     except BrokenProcessPool:
         raise click.ClickException("a process ended early: is memory short? (see --jobs)") from None
     except KeyboardInterrupt:
@@ -133,6 +148,31 @@ def command(
             say(f"interrupted; what was finished is kept in {folder}, where the same command goes on")
         raise
     compared = Comparison(policies, outcomes, stale_rates)
+    _print_tables(compared)
+    if folder is not None:
+        page = Page(NAME, made())
+        report.write(page, compared, words, _spent(compared))
+        click.echo(page.write(folder))
+
+
+def _refuse_what_does_not_fit(
+    trace: TraceOptions, parts_path: Path | None, on: str | None, pairings: int | None
+) -> None:
+    """Raise InputError for options that do not fit each other."""
+    if parts_path is None:
+        if on is not None:
+            raise InputError("--on needs --trace DIR, a trace in parts (bestbefore convert --parts N)")
+        return
+    if trace != TraceOptions():
+        raise InputError("--trace DIR replaces --updates, --requests and --log: give one or the others")
+    if pairings:
+        raise InputError(
+            f"--pairings {pairings}: histories are exchanged between all objects, which no part of a trace holds: "
+            "leave it out with --trace"
+        )
+
+
+def _print_tables(compared: Comparison) -> None:
     for family in compared.families:
         for place in compared.places:
             table = tables.of_policies(compared, family, place, ends=False)
@@ -147,10 +187,6 @@ def command(
             criteria = targets.criteria(compared, family)
             _print(f"{family}, criteria for the default", targets.of_criteria(criteria))
             click.echo(f"{targets.verdict(compared.subject.name, criteria)}\n")
-    if folder is not None:
-        page = Page(NAME, made())
-        report.write(page, compared, words, _spent(compared))
-        click.echo(page.write(folder))
 
 
 def _print(title: str, table: tables.Table) -> None:
@@ -215,7 +251,7 @@ def _own(
         raise InputError(f"no request at or after the test start, {test_start_s:.17g}")
     own = Case(OWN, "as given", updates, requests, origin_s, test_start_s, grouping)
     others = [permuted(own, f"pairing {seed}", seed) for seed in range(1, pairings + 1)]
-    words = f"""From a trace of {len(requests):,} requests and {len(updates):,} updates, and
+    words = f"""From a trace of {_counts(len(requests), len(updates))}, and
         {counted(pairings, "other")} in which the histories of the objects are exchanged at random. {_of_half(half)}"""
     return [own, *others], words
 
@@ -230,6 +266,10 @@ def _recorded(traces: Path, pairings: int, half: Half) -> tuple[list[Case], str]
         drawn from the same groups of sources, and for each of {generated} groups its updates with {list(families)[-1]}.
         {_of_half(half)}"""
     return cases, words
+
+
+def _counts(requests: int, updates: int) -> str:
+    return f"{requests:,} requests and {updates:,} updates"
 
 
 def _of_half(half: Half) -> str:

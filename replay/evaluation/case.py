@@ -37,12 +37,14 @@ class Case:
     origin_s: float
     test_start_s: float
     grouping: Grouping = Grouping.ALL
+    first_s: float | None = None
+    """The time of the first request, where these are requests of a part; None: that of these requests."""
 
     def scenario(self, cache: Cache, known: Known) -> Scenario:
         """Make the scenario of the requests after the test start, or of the first day."""
         requests, origin_s, test_start_s, warm = self.requests, self.origin_s, self.test_start_s, Warm.CONTACTS
         if known is Known.FIRST_DAY:
-            origin_s = test_start_s = float(requests.times_s[0])
+            origin_s = test_start_s = float(requests.times_s[0]) if self.first_s is None else self.first_s
             requests, warm = requests.before(origin_s + DAY_S), Warm.NONE
         return Scenario.of(
             self.updates,

@@ -76,22 +76,19 @@ class Evaluation:
             self._compile(bar)  # here, so that the worker processes share it
         found: dict[int, SettingResult] = {}
         kept = None if finished is None else FinishedPoints(finished, "")
+        replaying = _Replaying(self.settings, SettingReplay(self.policies, self.stale_rates, kept, compiles))
         with (
-            parallel_map(_Replaying(self, kept, compiles), range(len(self.settings)), jobs) as replayed,
+            parallel_map(replaying, range(len(self.settings)), jobs) as replayed,
             bar("settings", len(self.settings)) as watch,
         ):
-            for place, (identity, new, outcome) in watch(replayed):
-                found[place] = outcome
-                if kept is not None:
-                    points = kept.of(identity)
-                    for policy, rows in new:
-                        points.add(policy, rows)
+            for place, (identity, new, counts) in watch(replayed):
+                found[place] = counts.result(self.settings[place], self.stale_rates)
+                keep(kept, identity, new)
         yield from (found[place] for place in range(len(self.settings)))
 
     @property
     def _is_worth_compiling(self) -> bool:
-        points = max(len(one.points) for one in self.policies)
-        return sum(len(setting.case.requests) for setting in self.settings) * points >= COMPILED_FROM
+        return is_worth_compiling(self.policies, sum(len(setting.case.requests) for setting in self.settings))
 
     def _compile(self, bar: Bar) -> None:
         """Compile all policies, each for complete and for observed histories where these occur."""
@@ -107,16 +104,51 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True)
-class _Replaying:
-    """The replay of one setting, as a worker process evaluates it."""
+class SettingCounts:
+    """The counts of all policies in one setting, of a trace or of a part of it."""
 
-    evaluation: Evaluation
+    rows: Mapping[str, Sequence[Rows]]
+    """Those of each policy by name, at each value of its parameter."""
+    oracle: Rows
+    bound: OfflineBound
+    held: Mapping[float, tuple[int, int]]
+    """By target, the stale hits and cached requests with a controlled price after `SETTLED_S`."""
+    replayed: int
+    """The number of points that were not finished before."""
+
+    def result(self, setting: Setting, stale_rates: Sequence[float]) -> SettingResult:
+        """Return the results."""
+        cached = self.bound.cached or 1
+        return SettingResult(
+            setting,
+            {name: _curve([own[0] for own in points]) for name, points in self.rows.items()},
+            {
+                str(kind[KIND]): {name: _curve_of(str(kind[KIND]), points) for name, points in self.rows.items()}
+                for kind in self.oracle[1:]
+            },
+            self.bound.cached,
+            _number(self.oracle[0], "validations") / cached,
+            {rate: self.bound.validations(rate * self.bound.cached) / cached for rate in stale_rates},
+            {target: (stale / after, after) for target, (stale, after) in self.held.items() if after},
+            self.replayed,
+        )
+
+
+Counted = tuple[str, list[tuple[Policy, Rows]], SettingCounts]
+"""The identity of a replay, the points that were not finished before, and the counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingReplay:
+    """The replay of a setting, as a worker evaluates it."""
+
+    policies: Sequence[Compared]
+    stale_rates: Sequence[float]
     finished: FinishedPoints | None
     compiles: bool
 
-    def __call__(self, place: int) -> tuple[str, list[tuple[Policy, Rows]], SettingResult]:
-        """Return the identity of the replay, the points that were not finished before, and the outcome."""
-        setting = self.evaluation.settings[place]
+    def __call__(self, setting: Setting) -> Counted:
+        """Replay under all policies, where that was not finished before."""
         scenario = setting.case.scenario(setting.cache, setting.known)
         times_s = scenario.updates.times_by_object()
         kinds = Breakdown.by_label(KIND, kinds_of(times_s), scenario.objects)
@@ -133,45 +165,61 @@ class _Replaying:
                 new.append((policy, rows))
             return rows
 
-        rows = {one.name: [rows_of(point.policy) for point in one.points] for one in self.evaluation.policies}
+        rows = {one.name: [rows_of(point.policy) for point in one.points] for one in self.policies}
         oracle = rows_of(ORACLE)
         held = self._held(setting, rows_of)
-        bound = OfflineBound.of(scenario)
-        cached = bound.cached or 1
-        outcome = SettingResult(
-            setting,
-            {name: _curve([own[0] for own in points]) for name, points in rows.items()},
-            {
-                str(kind[KIND]): {name: _curve_of(str(kind[KIND]), points) for name, points in rows.items()}
-                for kind in oracle[1:]
-            },
-            bound.cached,
-            _number(oracle[0], "validations") / cached,
-            {rate: bound.validations(rate * bound.cached) / cached for rate in self.evaluation.stale_rates},
-            held,
-            len(new),
-        )
-        return identity, new, outcome
+        return identity, new, SettingCounts(rows, oracle, OfflineBound.of(scenario), held, len(new))
 
+    def controlled(self, known: Known) -> list[tuple[float, Policy]]:
+        """Return the targets and the policies that hold them.
 
-    def _held(self, setting: Setting, rows_of: Callable[[Policy], Rows]) -> dict[float, tuple[float, int]]:
-        """Return what became of each target; only with observed histories, where the fast engine controls prices."""
-        subject = in_detail(self.evaluation.policies)
-        if subject is None or setting.known not in (Known.OBSERVED, Known.CHANGED):
+        Only with observed histories, where the fast engine controls prices.
+        """
+        subject = in_detail(self.policies)
+        if subject is None or known not in (Known.OBSERVED, Known.CHANGED):
+            return []
+        found = [(target, subject.controlled(target)) for target in self.stale_rates]
+        return [(target, policy) for target, policy in found if policy is not None]
+
+    def _held(self, setting: Setting, rows_of: Callable[[Policy], Rows]) -> dict[float, tuple[int, int]]:
+        """Return what became of each target."""
+        controlled = self.controlled(setting.known)
+        if not controlled:
             return {}
         case = setting.case
         begun = replace(case, requests=case.requests.before(case.test_start_s + SETTLED_S))
         engines = Engines(begun.scenario(setting.cache, setting.known), compiles=self.compiles)
         held = {}
-        for target in self.evaluation.stale_rates:
-            policy = subject.controlled(target)
-            if policy is None:
-                return {}
+        for target, policy in controlled:
             first, whole = engines.replay(policy), rows_of(policy)[0]
-            cached = round(_number(whole, "cached")) - first.cached
-            if cached:
-                held[target] = (_number(whole, "stale_hits") - first.stale_hits) / cached, cached
+            held[target] = (
+                round(_number(whole, "stale_hits")) - first.stale_hits, round(_number(whole, "cached")) - first.cached
+            )
         return held
+
+
+@dataclass(frozen=True, slots=True)
+class _Replaying:
+    """The replay of one of the settings."""
+
+    settings: Sequence[Setting]
+    replay: SettingReplay
+
+    def __call__(self, place: int) -> Counted:
+        return self.replay(self.settings[place])
+
+
+def is_worth_compiling(policies: Sequence[Compared], requests: int) -> bool:
+    """Whether policies are compiled for the replays of so many requests."""
+    return requests * max(len(one.points) for one in policies) >= COMPILED_FROM
+
+
+def keep(kept: FinishedPoints | None, identity: str, new: Sequence[tuple[Policy, Rows]]) -> None:
+    """Append the points of a replay to those that are kept, if they are. Raises OSError."""
+    if kept is not None:
+        points = kept.of(identity)
+        for policy, rows in new:
+            points.add(policy, rows)
 
 
 def _curve_of(kind: str, points: Sequence[Rows]) -> Curve:

@@ -6,6 +6,7 @@ its first request makes all of them fresh, and no other validation is worth more
 given number of stale hits the longest ones are validated.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -23,9 +24,11 @@ class OfflineBound:
 
     cached: int
     """The number of requests that find a copy, the same under any policy."""
-    stale_without: NDArray[np.int64]
-    """(runs,) the number of stale hits without validations in the i + 1 shortest runs; runs before the first update
-    after the first request of a stream are not among them."""
+    lengths: NDArray[np.int64]
+    """(u,) the numbers of requests that runs have, ascending; runs before the first update after the first request of a
+    stream are not among them."""
+    runs: NDArray[np.int64]
+    """(u,) how many runs are as long."""
 
     @classmethod
     def of(cls, scenario: Scenario) -> Self:
@@ -36,12 +39,25 @@ class OfflineBound:
         is_first = np.diff(streams, prepend=-1) != 0
         begins = np.flatnonzero(is_first | (np.diff(versions, prepend=-1) != 0))
         lengths = np.diff(begins, append=len(streams))[~is_first[begins]]
-        return cls(int(np.count_nonzero(~is_first)), np.cumsum(np.sort(lengths)))
+        return cls(int(np.count_nonzero(~is_first)), *np.unique(lengths, return_counts=True))
+
+    @classmethod
+    def total(cls, parts: Sequence[Self]) -> Self:
+        """Return the bound for the requests of several scenarios, each with other streams."""
+        lengths, of_run = np.unique(np.concatenate([one.lengths for one in parts]), return_inverse=True)
+        runs = np.zeros(len(lengths), dtype=np.int64)
+        np.add.at(runs, of_run, np.concatenate([one.runs for one in parts]))
+        return cls(sum(one.cached for one in parts), lengths, runs)
 
     def validations(self, stale_hits: float) -> int:
         """Return the fewest validations with at most this number of stale hits."""
-        skipped = int(self.stale_without.searchsorted(stale_hits, side="right"))
-        return len(self.stale_without) - skipped
+        stale = np.cumsum(self.lengths * self.runs)  # without validations in the runs up to each length
+        whole = int(stale.searchsorted(stale_hits, side="right"))
+        skipped = int(self.runs[:whole].sum())
+        if whole < len(stale):
+            left = int(stale_hits) - (int(stale[whole - 1]) if whole else 0)
+            skipped += left // int(self.lengths[whole])
+        return int(self.runs.sum()) - skipped
 
 
 def _versions(updates: Updates, requests: Requests) -> NDArray[np.int64]:
