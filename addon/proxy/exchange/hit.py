@@ -1,5 +1,6 @@
 """Answers from copies, counted as requests; and their repetition while nothing changes."""
 
+import weakref
 from collections.abc import Callable
 
 from bestbefore.addon.admin.event import Answered
@@ -97,7 +98,7 @@ class Repeat:
         self._hits = hits
         self._context = context
         self._serve = serve
-        self._in_memory = in_memory
+        self._in_memory = weakref.ref(in_memory)  # it has the content of all variants, which memory may evict
         self._key = (request.target.url, request.partition)
         self._site = hits.active.site
         self._until_s = until_s
@@ -111,7 +112,8 @@ class Repeat:
         now_s = hits.clock.now()
         if not self._context.record.time_s <= now_s < self._until_s or hits.active.site is not site:
             return False  # each configuration has another `site`
-        if hits.store.hot(*self._key) is not self._in_memory:
+        in_memory = hits.store.hot(*self._key)
+        if in_memory is None or in_memory is not self._in_memory():
             return False
         if copy.sibling_chance < 1.0 and site.outdating(copy) is not None:
             return False

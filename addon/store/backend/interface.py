@@ -60,7 +60,7 @@ class FullError(UnwritableError):
     """The backend has no room left."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class CopySet:
     """All known variants of one URL."""
 

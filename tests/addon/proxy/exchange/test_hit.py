@@ -1,6 +1,8 @@
 """Repeated hits: as long as one is repeated, deciding on the request gives the same answer and the same record."""
 
+import math
 import random
+import weakref
 from collections.abc import AsyncIterator
 from dataclasses import astuple, replace
 from typing import Any
@@ -120,3 +122,17 @@ async def test_requests_that_a_store_or_the_time_may_answer_otherwise_are_not_re
     assert proxy.decide(("A-IM", "feed")) is None
 
 
+async def test_a_kept_hit_does_not_keep_the_copies_that_memory_has_evicted(proxy: Proxy) -> None:
+    """They may be 64 variants, whose content no bound would count."""
+    proxy.put()
+    proxy.clock.advance(0.5)
+    answer = proxy.decide()
+    in_memory = weakref.ref(proxy.store.hot(URL))
+    assert answer is not None
+    assert answer.repeat is not None
+    assert answer.repeat.begin()
+    proxy.finished(answer)
+
+    proxy.store.leave_memory(None, math.inf)
+    assert in_memory() is None
+    assert not answer.repeat.begin()
