@@ -35,6 +35,8 @@ _DIGITS = re.compile(r"[0-9]{1,9}", re.ASCII)
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _SEVERAL = re.compile(r"rediss?\+(cluster://[^/?#]|sentinel://[^/?#]+/[^/?#])")
 _DATABASE = re.compile(r"/?[0-9]*", re.ASCII)
+_UNENCODED = re.compile(r"rediss?(?:\+[a-z]+)?://[^@]*:(?![0-9]+[/?#,])[^@/?#\]]*[/?#][^@]*@")
+"""The URL of a store whose password has a character that ends the host in a URL."""
 _NETWORK = 'expected a network or an address, such as "192.0.2.0/24"'
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -184,6 +186,8 @@ def store(value: object) -> str:
 
     The store checks each server and the options, as redis-py accepts them.
     """
+    if isinstance(value, str) and _UNENCODED.match(value):
+        raise ValueError("expected %2F, %3F and %23 in place of /, ? and # in a user or password")
     if isinstance(value, str) and value.isprintable() and " " not in value and _SEVERAL.match(value):
         return value
     parts = _split_url(value)

@@ -63,7 +63,7 @@ class WorkerState:
         in_flight_max = Budget.divided(settings.in_flight_max, workers)
         admission = Admission(descriptors, in_flight_max, monotonic, count)
         return cls(
-            gate=Gate(settings),
+            gate=Gate(settings, monotonic),
             admission=admission,
             budget=Budget(in_flight_max, settings.state / "bodies", admission.descriptors),
             flights=Flights(),

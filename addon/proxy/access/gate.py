@@ -1,5 +1,7 @@
 """The gate: which clients are admitted, and which requests are refused at once."""
 
+from collections.abc import Callable
+
 from mitmproxy.connection import Client
 
 from bestbefore.addon.config.credentials import read_credentials
@@ -7,6 +9,7 @@ from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.engine.request import marked, misframed
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access.access import Access, is_local, is_restricted, peer_of
+from bestbefore.addon.proxy.access.unadmitted import Unadmitted
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.tunnels.failures import BARRED
 from bestbefore.addon.rfc9111.fields.connection import has_passed, hops
@@ -16,9 +19,10 @@ from bestbefore.addon.rfc9111.message import Fields, Request
 class Gate:
     """Checks clients and targets by the settings; keeps the open tunnels."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, monotonic: Callable[[], float]) -> None:
         """Raises OSError and ValueError if the credentials file is unusable."""
         self.reconfigured(settings)
+        self._unadmitted = Unadmitted(monotonic)
         self.own_ports: frozenset[int] = frozenset()
         """The ports on which the proxy listens."""
         self._tunnels: dict[str, Fields] = {}
@@ -29,6 +33,11 @@ class Gate:
         users = {} if settings.credentials is None else read_credentials(settings.credentials)
         self.access = Access(settings.allow_clients, settings.connect_ports, users)
         self._settings = settings
+
+    def turned_away(self, client: Client) -> str | None:
+        """Return why a new connection is refused, which is logged; None if its address is admitted."""
+        address = peer_of(client)
+        return None if self.access.admits(address) else self._unadmitted.refused(address, self.access)
 
     def admitted(self, client: Client, proxy_authorization: str | None) -> bool:
         """Whether the client has sent the credentials that it needs, with this request or for its tunnel."""

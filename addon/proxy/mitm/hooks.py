@@ -177,8 +177,8 @@ class BestBefore:
             return
         if self._service is not None and self._has_stopped(self._service):
             client.error = STOPPED
-        elif self._service is not None and client.peername and not self._service.gate.access.admits(client.peername[0]):
-            client.error = f"{client.peername[0]} is not in allow_clients"
+        elif self._service is not None and (reason := self._service.gate.turned_away(client)) is not None:
+            client.error = reason
         elif self._service is not None and self._service.admission.refuses(client):
             client.error = "too many connections"
         elif self._service is not None:

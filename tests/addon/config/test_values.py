@@ -131,6 +131,22 @@ def test_what_is_no_store_is_refused(value: object) -> None:
         values.store(value)
 
 
+@pytest.mark.parametrize("value", [
+    "redis://:q/Zx+7@h", "redis://me:a?b@h:6379/0", "redis+cluster://me:a#b@h,i:1", "rediss+sentinel://:x2/3a@h/main",
+])  # fmt: skip
+def test_a_password_that_would_end_the_host_must_be_encoded(value: str) -> None:
+    with pytest.raises(ValueError, match="%2F, %3F and %23"):
+        values.store(value)
+
+
+@pytest.mark.parametrize("value", [
+    "redis://h:6379/0?password=a@b", "redis+sentinel://h:1,i:2/main?sentinel_password=a@b", "redis://[::1]/0?password=@",
+    "redis+cluster://me:a%2Fb@h", "unix:///a:b/c@d",
+])  # fmt: skip
+def test_other_places_of_such_characters_are_accepted(value: str) -> None:
+    assert values.store(value) == value
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [("192.0.2.0/24", "192.0.2.0/24"), ("192.0.2.7", "192.0.2.7/32"), ("2001:db8::/32", "2001:db8::/32"),

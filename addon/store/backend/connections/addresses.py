@@ -9,6 +9,7 @@ import redis.exceptions as errors
 from redis.asyncio import BlockingConnectionPool
 from redis.asyncio.connection import parse_url
 
+from bestbefore.addon.store.backend.connections.tls_files import check_tls_files
 from bestbefore.addon.store.backend.interface import StoreInputError
 
 EXPECTED = (
@@ -84,7 +85,7 @@ def parse_address(url: str) -> StoreAddress:
 
 
 def _checked(url: str, shown: str) -> str:
-    """Return the URL of one server, if redis-py can read it. `shown`: the whole in messages."""
+    """Return the URL of one server, if redis-py can read it and the files it names. `shown`: the whole in messages."""
     scheme = url.partition("://")[0]
     try:
         options, database = parse_url(url), urlsplit(url).path.strip("/")
@@ -96,6 +97,10 @@ def _checked(url: str, shown: str) -> str:
         raise StoreInputError(f"store {shown!r}: it has no {'path' if scheme == 'unix' else 'host'}; {EXPECTED}")
     if scheme != "unix" and database and not database.isdigit():
         raise StoreInputError(f"store {shown!r}: {database!r} is not a database number; {EXPECTED}")
+    try:
+        check_tls_files(options)
+    except ValueError as e:
+        raise StoreInputError(f"store {shown!r}: {e}") from None
     return url
 
 
