@@ -35,7 +35,7 @@ TESTED_BY = {
     "tests/addon/proxy/exchange/test_contacts.py": "addon/proxy/exchange/relaying",
     "tests/addon/proxy/mitm/test_hooks.py": "addon/proxy/mitm/upgrades",
     "tests/addon/proxy/mitm/test_layer.py": "addon/proxy/mitm/wait",
-    "tests/addon/proxy/test_service.py": "addon/proxy/identity addon/proxy/recording",
+    "tests/addon/proxy/test_service.py": "addon/proxy/identity",
     "tests/addon/proxy/mitm/wire/test_hits.py": "addon/proxy/mitm/wire/written",
     "tests/contracts/test_keeper.py": "addon/store/backend/keeper_memory addon/store/backend/keeper_redis",
     "tests/equivalence/test_fast.py": (

@@ -41,7 +41,8 @@ class DashboardCompanion(Companion):
         return self._service.config_file
 
     async def refresh(self) -> None:
-        """Do nothing: the state of this process is always up to date."""
+        """Count what was answered until now."""
+        await self._service.recording.count()
 
     def families(self) -> Sequence[Metric]:
         return self._service.metrics.families()

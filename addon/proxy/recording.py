@@ -21,6 +21,10 @@ from bestbefore.policies.units import HOUR_S
 
 SUMMARY_EVERY_S = HOUR_S
 """In real seconds."""
+GATHER_S = 0.02
+"""How long a hit may wait to be recorded with others, real seconds."""
+GATHERED = 64
+"""How many exchanges are recorded together at the most: more at once would delay an answer."""
 
 
 class Recording:
@@ -44,6 +48,8 @@ class Recording:
         self._output: Output | None = None
         self._gathered: list[Answered] = []
         """What `add_soon` has added, in order."""
+        self._timer: asyncio.TimerHandle | None = None
+        """Records what was gathered, if nothing else has done so before."""
         self._watcher: Callable[[Sequence[Answered]], None] | None = None
 
     def open_output(self, settings: Settings, *, log_requests: bool, heading: bool = True) -> None:
@@ -64,15 +70,31 @@ class Recording:
         self._watcher = watcher
 
     def add_soon(self, answered: Answered) -> None:
-        """Record an exchange before the event loop reads anything more: those of one turn are recorded together."""
-        if not self._gathered:
-            asyncio.get_running_loop().call_soon(self.flush)
+        """Record an exchange together with others: a hit within `GATHER_S`, others before anything more is read.
+
+        Recording one alone takes a sixth of the processor time of a hit. Who reads metrics or summary flushes before.
+        """
         self._gathered.append(answered)
+        if len(self._gathered) >= GATHERED:
+            self.flush()
+        elif answered.outcome is not Outcome.HIT:
+            asyncio.get_running_loop().call_soon(self.flush)
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(GATHER_S, self._flush_at_last)
+
+    def _flush_at_last(self) -> None:
+        self._timer = None
+        self.flush()
 
     def flush(self) -> None:
         """Record the exchanges that were gathered."""
-        gathered, self._gathered = self._gathered, []
-        self._record(gathered)
+        if self._gathered:
+            gathered, self._gathered = self._gathered, []
+            self._record(gathered)
+
+    async def count(self) -> None:
+        """Record what was gathered, before metrics and summary are read."""
+        self.flush()
 
     def add(self, answered: Answered) -> None:
         """Record an exchange, after those that were gathered."""
@@ -141,6 +163,7 @@ class Recording:
         """Print a summary of each hour that had exchanges, until cancelled."""
         while True:
             await asyncio.sleep(SUMMARY_EVERY_S)
+            self.flush()
             now = self._clock.monotonic()
             if self._output is not None and not self.summary.is_idle:
                 self._output.say(self.summary.render(self._clock.now(), now))
@@ -148,6 +171,8 @@ class Recording:
 
     def close(self, *, summary: bool) -> None:
         """Close the request log, with `summary` after the last one."""
+        if self._timer is not None:
+            self._timer.cancel()
         self.flush()
         if self._output is not None:
             if summary:

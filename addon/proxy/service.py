@@ -235,6 +235,7 @@ class Service:
                 self.metrics,
                 self.health,
                 next_free=settings.admin == DEFAULT_ADMIN,
+                refresh=self.recording.count,
                 mount=self._companion.mount,
             )
             self._closing.push_async_callback(self._admin.close)
@@ -275,6 +276,7 @@ class Service:
     async def stop(self) -> None:
         """Write pending data, and close everything. Also valid after a failed start."""
         self.ready = False
+        self.recording.flush()
         await self._closing.aclose()
         self.recording.close(summary=bool(self.gate.own_ports) and not self.place.has_supervisor)
 
