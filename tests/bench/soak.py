@@ -186,6 +186,11 @@ def slope(samples: list[Sample]) -> str:
     return f"{60.0 * per_minute:+7.2f} ± {60.0 * float(covariance[0, 0]) ** 0.5:.2f} MiB/h"
 
 
+def percentile_ms(took_s: np.ndarray, q: float) -> float:
+    """Return a percentile of latencies, ms; NaN if there are none, as on a machine that computes other things."""
+    return 1000.0 * float(np.percentile(took_s, q)) if took_s.size else np.nan
+
+
 def report(processes: Processes, clients: Clients, start_s: float, seconds: float) -> None:
     """Print the tables."""
     outcomes = clients.outcomes
@@ -197,7 +202,7 @@ def report(processes: Processes, clients: Clients, start_s: float, seconds: floa
     for n in range(ROWS):
         from_s, until_s = start_s + n * seconds / ROWS, start_s + (n + 1) * seconds / ROWS
         within = (t_s >= from_s) & (t_s < until_s)
-        parts = [1000.0 * np.percentile(took_s[within & of], q) for of in (hit, ~hit) for q in (50, 99)]
+        parts = [percentile_ms(took_s[within & of], q) for of in (hit, ~hit) for q in (50, 99)]
         cells = ""
         for role in ROLES:
             last = [one for one in processes.samples if one.role == role and from_s <= one.t_s < until_s]
@@ -208,7 +213,7 @@ def report(processes: Processes, clients: Clients, start_s: float, seconds: floa
         say(f"{minutes:12}{rate:12.0f}{load:6.1f}" + "".join(f"{one:8.1f}" for one in parts) + cells)
     say("")
     for q in (50, 90, 99, 99.9, 100):
-        parts = [1000.0 * np.percentile(took_s[of], q) for of in (hit, ~hit)]
+        parts = [percentile_ms(took_s[of], q) for of in (hit, ~hit)]
         say(f"latency, percentile {q:5g}: hits {parts[0]:8.1f} ms, others {parts[1]:8.1f} ms")
     say("")
     for role in ROLES:
