@@ -13,6 +13,7 @@ from bestbefore.policies.models.hazard.memory import UpdateMemory, memory_since,
 from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray, IntArray
 
 _NO_BINS: IntArray = np.empty(0, np.intp)
+_NO_TIMES: FloatArray = np.empty(0, np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,10 +50,12 @@ class History:
            folded: Iterable[tuple[int, int]] = (), memory: UpdateMemory | None = None) -> Self:
         """Make a history from updates in any order, with or without repetitions; those before `since_s` are dropped."""
         given = times_s if isinstance(times_s, np.ndarray) else list(times_s)
-        times = np.asarray(given, dtype=np.float64)
-        if times.size > 1:  # numpy takes as long for none as for a hundred
-            times = np.unique(times)
-        return cls(times[times >= since_s], float(since_s), last_modified_s, tuple(sorted(folded)), memory)
+        times = _NO_TIMES
+        if len(given):  # numpy takes as long for none as for a hundred
+            times = np.asarray(given, dtype=np.float64)
+            times = np.unique(times) if times.size > 1 else times
+            times = times[times >= since_s]
+        return cls(times, float(since_s), last_modified_s, tuple(sorted(folded)), memory)
 
     def last_update_s(self, t: float) -> float | None:
         """u_n, the latest update up to t, a Last-Modified included; None if none is known."""
