@@ -17,7 +17,7 @@ OF_DIRECTORY = 3
 class _Place:
     """A path, of which the URLs are members; or a directory, of which the paths are."""
 
-    members: frozenset[bytes] = frozenset()
+    members: frozenset[int] = frozenset()
     """Those with responses that could not be shared: enough of them to judge any other member."""
     until_s: float = 0.0
     """Until when they are remembered."""
@@ -29,9 +29,9 @@ class _Place:
 class Location:
     """Digests of a URL, its path without the query, and its directory. All are different."""
 
-    url: bytes
-    path: bytes
-    directory: bytes
+    url: int
+    path: int
+    directory: int
 
 
 class Neighbours:
@@ -40,7 +40,7 @@ class Neighbours:
     def __init__(self, kept_s: float) -> None:
         """`kept_s`: how long a response is remembered, policy seconds."""
         self._kept_s = kept_s
-        self._places: LRUCache[bytes, _Place] = LRUCache(ENTRIES)
+        self._places: LRUCache[int, _Place] = LRUCache(ENTRIES)
 
     def add(self, where: Location, now_s: float) -> None:
         """Remember a response that could not be shared."""
@@ -60,7 +60,7 @@ class Neighbours:
         by_path = self._others(where.path, where.url, now_s) >= 1
         return by_path or self._others(where.directory, where.path, now_s) >= OF_DIRECTORY
 
-    def _others(self, key: bytes, member: bytes, now_s: float) -> int:
+    def _others(self, key: int, member: int, now_s: float) -> int:
         """Return how many members but this one could not be shared; 0 if some could."""
         place = self._places.get(key)
         if place is None or now_s < place.shared_until_s:
@@ -68,6 +68,6 @@ class Neighbours:
         is_remembered = 0.0 < place.until_s - now_s <= self._kept_s  # the clock may have been set back
         return len(place.members - {member}) if is_remembered else 0
 
-    def _of(self, key: bytes) -> _Place:
+    def _of(self, key: int) -> _Place:
         place: _Place = self._places.setdefault(key, _Place())
         return place

@@ -7,7 +7,7 @@ NOW_S = 1_706_300_000.0
 
 
 def at(path: bytes, query: bytes = b"") -> Location:
-    return Location(path + b"?" + query, b"path " + path, b"directory " + path.rpartition(b"/")[0])
+    return Location(*map(hash, (path + b"?" + query, b"path " + path, b"directory " + path.rpartition(b"/")[0])))
 
 
 PAGES = [at(b"/api/%d" % number) for number in range(5)]
