@@ -9,7 +9,6 @@ from bestbefore.addon.proxy import recording
 from bestbefore.addon.proxy.recording import Recording
 from bestbefore.addon.store_status import StoreStatus
 
-
 STATUS = StoreStatus(False, "", frozenset(), 0, 0, 0, 0, 0.0, {}, {}, 0, 0.0, 0)
 
 HIT = Answered(0.0, "127.0.0.1", "GET", "http://example.org/", 0.001, 200, Outcome.HIT, "indttl")
