@@ -66,8 +66,8 @@ class ConfigSource(Protocol):
 class ConfigWatch:
     """The configuration in force, which follows changes of its files. `poll` must be called about once a second.
 
-    They are its own and those that it names: of authorities, of feeds. Changed files are read only if they are
-    unchanged since the call before, because they may still be being written. Each change is reported once.
+    They are its own and those that it names: of users, of authorities, of feeds. Changed files are read only if they
+    are unchanged since the call before, because they may still be being written. Each change is reported once.
     """
 
     def __init__(self, path: Path | None, options: Mapping[str, object] | None = None) -> None:
@@ -92,6 +92,8 @@ class ConfigWatch:
         self._seen = states
         if states == self._answered or not keeps_still:
             return None
+        users_file = self.config.settings.credentials
+        same_users = users_file is None or states[users_file] == self._answered.get(users_file)
         self._answered = states
         own = states.get(self.path) if self.path is not None else None
         if isinstance(own, _FileState) and own.size_bytes == 0:
@@ -106,7 +108,7 @@ class ConfigWatch:
             for field in fields(Settings)
             if getattr(new.settings, field.name) != getattr(effective.settings, field.name)
         ) + tuple(f"[{name}]" for name in ("hub", "websub") if getattr(new, name) != getattr(effective, name))
-        if effective == self.config and not need_restart and not self._refused:
+        if effective == self.config and not need_restart and not self._refused and same_users:
             return None
         self._refused = False
         self.config = effective
@@ -136,6 +138,8 @@ class ConfigWatch:
         files = {Path(rule.origin_ca.file) for rule in rules if rule.origin_ca is not None}
         if self.config.prefetch.opml is not None:
             files.add(Path(self.config.prefetch.opml.file))
+        if self.config.settings.credentials is not None:
+            files.add(self.config.settings.credentials)  # which the configuration only names
         if self.path is not None:
             files.add(self.path)
         return {path: known[path] if path in known else _state_of(path) for path in files}

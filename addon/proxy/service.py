@@ -27,6 +27,7 @@ from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.identity import read_identity
 from bestbefore.addon.proxy.limits import limits_of
 from bestbefore.addon.proxy.live_gateway import LiveGateway
+from bestbefore.addon.proxy.mitm import transports
 from bestbefore.addon.proxy.mitm.lingering import Lingering
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.proxy.pages import pages
@@ -331,6 +332,7 @@ class Service:
             offline=settings.offline,
         )
         self.exchanges.reconfigured(self._watch.config.rules, site)
+        transports.close_all(self.gate.is_shut_out)
         self._clean_up()
         self._companion.reconfigured()
         logger.info("the configuration has changed")

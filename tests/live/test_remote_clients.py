@@ -23,6 +23,7 @@ pytestmark = pytest.mark.live
 type Start = Callable[..., Any]
 OPEN = 'listen = "0.0.0.0:0"\nallow_clients = ["{address}"]\n'
 NAME = "rebind.example"
+CHANGED = "the configuration has changed"
 
 
 @pytest.fixture(scope="module")
@@ -279,6 +280,44 @@ def test_credentials_are_asked_for_and_kept(
     assert ask(proxy, "127.0.0.1", f"http://{target}/free")[0] == 200
     assert len(origin.fields) == 4
     assert not any("proxy-authorization" in fields for fields in origin.fields)
+
+
+def test_who_is_shut_out_while_the_proxy_runs_keeps_no_connection(
+    configured: Start, address: str, origin: Everywhere, tmp_path: Path
+) -> None:
+    """Not even for hits, whose answers are kept for the connection."""
+    users, config, target = tmp_path / "users", tmp_path / "proxy.toml", f"{address}:{origin.port}"
+    users.write_text("ann:one\nbob:two\n")
+    listening = f'listen = "0.0.0.0:0"\nconnect_ports = [{origin.port}]\n'
+    proxy = configured(listening + f'credentials = "{users}"\n')
+    asks = f"GET http://{target}/page HTTP/1.1\r\nHost: {target}\r\n{{}}\r\n"
+    bob = ": ".join(*basic("bob:two").items()) + "\r\n"
+    within = f"GET /page HTTP/1.1\r\nHost: {target}\r\n\r\n"
+    opening = f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{bob}\r\n"
+
+    def status(client: socket.socket, request: str) -> int:
+        """That of the answer; 0 if the connection has ended."""
+        with suppress(ConnectionError):
+            client.sendall(request.encode())
+            answer = client.recv(65536)
+            return int(answer.split()[1]) if answer else 0
+        return 0
+
+    plain, tunnelled, free = (socket.create_connection((address, proxy.port), 60) for _ in range(3))
+    with plain, tunnelled, free:
+        assert [status(plain, asks.format(bob)) for _ in range(3)] == [200] * 3
+        assert [status(tunnelled, request) for request in (opening, within, within)] == [200] * 3
+        users.write_text("ann:one\n")
+        proxy.wait_for_log(CHANGED)
+        assert status(plain, asks.format(bob)) == 407
+        assert status(tunnelled, within) == 0
+
+        config.write_text(f'[proxy]\n{listening}allow_clients = ["{address}"]\n')
+        proxy.wait_for_log(CHANGED)
+        assert [status(free, asks.format("")) for _ in range(3)] == [200] * 3
+        config.write_text(f'[proxy]\n{listening}allow_clients = ["198.51.100.0/24"]\n')
+        proxy.wait_for_log(CHANGED)
+        assert status(free, asks.format("")) == 0
 
 
 def test_in_front_of_an_origin_clients_reach_it_wherever_it_is(

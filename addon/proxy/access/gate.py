@@ -43,6 +43,13 @@ class Gate:
         """Whether the client has sent the credentials that it needs, with this request or for its tunnel."""
         return client.id in self._tunnels or self.access.authorised(peer_of(client), proxy_authorization)
 
+    def is_shut_out(self, client: Client) -> bool:
+        """Whether changed settings do not allow a connected client any more, or the tunnel that it has opened."""
+        peer, tunnel = peer_of(client), self._tunnels.get(client.id)
+        if not self.access.admits(peer):
+            return True
+        return tunnel is not None and not self.access.authorised(peer, tunnel.get("proxy-authorization"))
+
     def tunnel_opened(self, client: Client, fields: Fields) -> None:
         """Record an admitted tunnel: requests through it need no further credentials."""
         self._tunnels[client.id] = fields

@@ -1,6 +1,7 @@
 """The sockets of mitmproxy's connections, to which its layers have no access."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from mitmproxy import ctx
@@ -51,6 +52,15 @@ def close(connection: Connection, client: Client) -> None:
     writer = _writer_to(connection, client)
     if writer is not None:
         writer.close()
+
+
+def close_all(chosen: Callable[[Client], bool]) -> None:
+    """Close the connections of these clients at once."""
+    if not hasattr(ctx, "master"):  # mitmproxy is not running yet
+        return
+    for handler in list(_handlers().values()):
+        if chosen(handler.client):
+            close(handler.client, handler.client)
 
 
 def _writer_to(connection: Connection, client: Client) -> Any:

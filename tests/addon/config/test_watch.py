@@ -109,6 +109,20 @@ def test_a_file_that_is_touched_and_says_the_same_makes_no_difference(path: Path
     assert settle(watch) is None
 
 
+def test_changed_users_are_reported_once_though_the_configuration_only_names_their_file(path: Path) -> None:
+    users = path.with_name("users")
+    users.write_text("ann:one\nbob:two\n")
+    path.write_text(FIRST + 'credentials = "users"\n')
+    watch = ConfigWatch(path)
+    users.write_text("ann:one\n")
+    assert reloaded(watch) == Reloaded(watch.config, ())
+    users.write_text("ann\n")
+    assert "users:1: expected USER:PASSWORD" in refused(watch)
+    users.write_text("ann:three\n")
+    assert reloaded(watch) == Reloaded(watch.config, ())
+    assert settle(watch) is None
+
+
 def test_a_bad_file_is_refused_once_and_the_old_configuration_stays(path: Path, watch: ConfigWatch) -> None:
     old = watch.config
     path.write_text("[proxy]\nlisen = 1\nkeep = 'long'\n")

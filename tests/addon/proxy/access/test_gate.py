@@ -1,5 +1,6 @@
 """Who is let in for as long as a connection lasts."""
 
+import ipaddress
 from base64 import b64encode
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +40,25 @@ def test_a_tunnel_admits_its_connection_until_that_ends(service: Service) -> Non
     hooks.client_disconnected(client)
     hooks.client_disconnected(other)
     assert not service.gate._tunnels, "nothing is kept of connections that have ended"
+
+
+def test_changed_settings_shut_out_clients_and_the_tunnels_of_users(service: Service, tmp_path: Path) -> None:
+    clients = [tflow.tclient_conn() for _ in range(4)]
+    for client, peer in zip(clients, ("192.0.2.1", "192.0.2.1", "198.51.100.1", "127.0.0.1"), strict=True):
+        client.peername = (peer, 1)
+        if client is not clients[0]:
+            sent = f"Basic {b64encode(b'user:password').decode()}"
+            service.gate.tunnel_opened(client, Fields([("Proxy-Authorization", sent)]))
+    assert [service.gate.is_shut_out(client) for client in clients] == [False, False, False, False]
+
+    (tmp_path / "users").write_text("user:another\n")
+    service.gate.reconfigured(service.settings)
+    assert [service.gate.is_shut_out(client) for client in clients] == [False, True, True, False]
+
+    (tmp_path / "users").write_text("user:password\n")
+    networks = (ipaddress.ip_network("192.0.2.0/24"),)
+    service.gate.reconfigured(replace(service.settings, allow_clients=networks))
+    assert [service.gate.is_shut_out(client) for client in clients] == [False, False, True, False]
 
 
 def test_the_user_of_a_request_is_who_sent_valid_credentials_with_it_or_for_its_tunnel(service: Service) -> None:

@@ -111,3 +111,11 @@ async def test_of_a_client_that_is_gone_nothing_is_done(handlers: dict[str, Any]
         assert transports.transport_of(one, one) is None
     transports.send(client, b"lost")
     await transports.drained(client)
+
+
+async def test_the_connections_of_chosen_clients_are_closed(
+    handlers: dict[str, Any], sockets: list[tuple[asyncio.StreamWriter, socket.socket]]
+) -> None:
+    clients = [handled(handlers, writer, 0.0, busy=True) for writer, _ in sockets]
+    transports.close_all(lambda client: client is clients[1])
+    assert [writer.is_closing() for writer, _ in sockets] == [False, True, False]
