@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -13,28 +13,17 @@ from bestbefore.addon.admin.units import span
 from bestbefore.addon.config.hub_section import HubSettings
 from bestbefore.addon.config.load import Config, load_config
 from bestbefore.addon.config.prefetch_section import PrefetchSettings, PrefetchTarget
-from bestbefore.addon.config.problems import ConfigError, printable
+from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.settings import Settings
+from bestbefore.addon.config.value_text import limit_text, value_text
 from bestbefore.addon.config.websub_section import WebSubSettings
 from bestbefore.addon.proxy.access.passthrough_cleanup import REMOVED_FILE, not_removed
 from bestbefore.addon.rules import DomainRule, Rules
 from bestbefore.policies.prefetch.online.estimate import SHORTEST_S
-from bestbefore.policies.validation.machinery.spec import duration_text, params, spec_text
+from bestbefore.policies.validation.machinery.spec import params, spec_text
 
 _OWN_LINES = ("match", "policy", "obey", "stale_if_down_s", "prefetch_limits", "key")
 """Fields of a rule that are printed on a line of their own or not at all; others if they differ from the default."""
-
-_WHEN_NONE: Mapping[str, str] = {
-    "workers": "one for each core, at most 4",
-    "mode": "forward",
-    "admin": "off",
-    "admin_credentials": "none: the dashboard is for this machine",
-    "store_max": "a quarter of the memory, at most 1GiB",
-    "stale_if_down": "off",
-    "allow_clients": "loopback only, or any with credentials",
-    "credentials": "none asked for",
-    "log_file": "standard output",
-}
 
 
 @click.command("check-config")
@@ -103,13 +92,7 @@ def _json_value(value: object) -> object:
 def _format_settings(settings: Settings) -> Iterator[str]:
     yield "proxy"
     for field in fields(settings):
-        value = getattr(settings, field.name)
-        text = _WHEN_NONE.get(field.name, "none") if value is None else _format_setting(value)
-        if field.name == "workers" and value is not None:
-            text = str(value)
-        if field.name == "mode" and value is not None:
-            text = f"reverse:{text}"
-        yield f"  {field.name:<20} {text}"
+        yield f"  {field.name:<20} {value_text(field.name, getattr(settings, field.name))}"
         if field.name == "passthrough":
             yield from _format_removals(settings)
 
@@ -130,8 +113,7 @@ def _format_prefetch(settings: PrefetchSettings) -> Iterator[str]:
         if not field.init:
             continue
         value = getattr(settings, field.name)
-        text = "none" if value is None else str(value) if type(value) is int else _format_setting(value)
-        yield f"  {field.name:<20} {text}"
+        yield f"  {field.name:<20} {value_text(field.name, value)}"
         if isinstance(value, PrefetchTarget) and value.measure == "delay" and value.value < SHORTEST_S / 2:
             yield (
                 f"    out of reach: no object is fetched more often than every {span(SHORTEST_S)}, a mean delay of "
@@ -144,26 +126,7 @@ def _format_section(name: str, settings: HubSettings | WebSubSettings) -> Iterat
         return
     yield name
     for field in fields(settings):
-        value = getattr(settings, field.name)
-        yield f"  {field.name:<20} {'none' if value is None else _format_setting(value)}"
-
-
-def _format_setting(value: object) -> str:
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case int():
-            return _format_size(value)
-        case float():
-            return duration_text(value)
-        case str():
-            return printable(value).strip('"')
-        case tuple():
-            return ", ".join(map(str, value)) or "none"
-        case frozenset():
-            return _format_setting(tuple(sorted(value)))
-        case _:
-            return str(value)
+        yield f"  {field.name:<20} {value_text(field.name, getattr(settings, field.name))}"
 
 
 def _format_rules(rules: Rules) -> Iterator[str]:
@@ -184,21 +147,8 @@ def _format_rule(rule: DomainRule) -> Iterator[str]:
     for field in fields(rule):
         value = getattr(rule, field.name)
         if field.init and field.name not in _OWN_LINES and value != field.default:
-            yield f"     {field.name} = {_format_setting(value)}"
+            yield f"     {field.name} = {value_text(field.name, value)}"
     for field in fields(rule.prefetch_limits):
         value = getattr(rule.prefetch_limits, field.name)
         if value != field.default:
-            yield f"     {field.name} = {_format_limit(field.name, value)}"
-
-
-def _format_limit(key: str, value: Any) -> str:
-    if key == "prefetch":
-        return {"asked": "true", "always": "always", "never": "false"}[value]
-    return f"{value:g}" if key in ("weight", "prefetch_theta") else _format_setting(value)
-
-
-def _format_size(size: int) -> str:
-    for unit, unit_bytes in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if size and size % unit_bytes == 0:
-            return f"{size // unit_bytes}{unit}"
-    return f"{size} bytes"
+            yield f"     {field.name} = {limit_text(field.name, value)}"

@@ -2,17 +2,20 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from bestbefore.addon.config.domain_sections import BOUNDS, PARAMETERS
 from bestbefore.addon.config.hub_section import HubSettings
-from bestbefore.addon.config.lines import KeyLines
+from bestbefore.addon.config.lines import KeyLines, KeyPath
 from bestbefore.addon.config.load import MAX_FILE_BYTES, Config
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.config.settings import HOT_KEYS, Settings
+from bestbefore.addon.config.value_text import limit_text, value_text
 from bestbefore.addon.config.websub_section import WebSubSettings
+from bestbefore.addon.prefetch_limits import PrefetchLimits
 from bestbefore.addon.rules import DomainRule
 from bestbefore.policies.validation.machinery.spec import params, spec_text
 
@@ -28,7 +31,7 @@ class Value:
     key: str
     value: str
     source: str
-    """`default`, `line N`, `command line` or `dashboard`."""
+    """`default`, `line N`, `lines N, M`, `command line` or `dashboard`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,47 +50,92 @@ def sections(config: Config, file: Path | None) -> list[Section]:
     differ from its line. `offline` may have been switched by the dashboard.
     """
     toml = _read(file)
-    lines, document = KeyLines(toml), _parsed(toml)
-    given = document.get("proxy", {})
-    proxy = (
-        Value(field.name, shown(value, "s"), _source(field, value, given, lines))
-        for field in fields(Settings)
-        for value in [getattr(config.settings, field.name)]
-    )
-    of_prefetch = document.get("prefetch", {})
-    prefetch = (
-        Value(
-            field.name,
-            shown(getattr(config.prefetch, field.name)),
-            f"line {lines.line_of(('prefetch', field.name))}" if field.name in of_prefetch else "default",
-        )
-        for field in fields(PrefetchSettings)
-        if field.init
-    )
-    others = [
-        Section(f"[{name}]", _at(lines, document, name), tuple(_others(settings, name, document.get(name, {}), lines)))
-        for name, settings in (("websub", config.websub), ("hub", config.hub))
-        if name in document or settings != type(settings)()
-    ]
-    rules = [Section("[default]", _at(lines, document, "default"), tuple(_rule(config.rules.default)))]
+    places = _Places(KeyLines(toml), _parsed(toml))
+    rules = [Section("[default]", places.section("default"), tuple(_rule(config.rules.default, places)))]
     rules += [
-        Section(f"[[domain]] {rule.match}", f"line {lines.line_of(('domain', number))}", tuple(_rule(rule)))
+        Section(
+            f"[[domain]] {rule.match}", places.section("domain", number), tuple(_rule(rule, places, ("domain", number)))
+        )
         for number, rule in enumerate(config.rules.domains)
     ]
+    others = [
+        Section(f"[{name}]", places.section(name), tuple(_others(settings, name, places)))
+        for name, settings in (("websub", config.websub), ("hub", config.hub))
+        if name in places.document or settings != type(settings)()
+    ]
     return [
-        Section("[proxy]", _at(lines, document, "proxy"), tuple(proxy)),
+        Section("[proxy]", places.section("proxy"), tuple(_proxy(config.settings, places))),
         *rules,
-        Section("[prefetch]", _at(lines, document, "prefetch"), tuple(prefetch)),
+        Section("[prefetch]", places.section("prefetch"), tuple(_others(config.prefetch, "prefetch", places))),
         *others,
     ]
 
 
-def _others(
-    settings: WebSubSettings | HubSettings, name: str, given: Mapping[str, object], lines: KeyLines
-) -> Iterator[Value]:
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where keys are in a file."""
+
+    lines: KeyLines
+    document: Mapping[str, Any]
+
+    def section(self, *path: str | int) -> str:
+        return f"line {self.lines.line_of(path)}" if self._at(path) is not None else "default"
+
+    def of(self, keys: Collection[str], *tables: KeyPath) -> str:
+        """Return the lines of those of these keys that are in the first of the tables that has any; else `default`."""
+        for path in tables:
+            found = [key for key in self._at(path) or {} if key in keys]
+            if found:
+                numbers = [self.lines.line_of((*path, key)) for key in found]
+                return f"line{'' if len(numbers) == 1 else 's'} {', '.join(map(str, sorted(numbers)))}"
+        return "default"
+
+    def _at(self, path: KeyPath) -> Any:
+        """Return the table at a path; None if there is none, as in a file that has changed since it was read."""
+        found: Any = self.document
+        for name in path:
+            try:
+                found = found[name]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return found
+
+
+def _proxy(settings: Settings, places: _Places) -> Iterator[Value]:
+    given = places.document.get("proxy", {})
     for field in fields(settings):
-        source = f"line {lines.line_of((name, field.name))}" if field.name in given else "default"
-        yield Value(field.name, shown(getattr(settings, field.name), "s"), source)
+        value = getattr(settings, field.name)
+        source = places.of((field.name,), ("proxy",))
+        if field.name == "offline" and value != given.get("offline", False):
+            source = "dashboard"
+        elif source == "default" and field.default is not MISSING and value != field.default:
+            source = "command line"
+        yield Value(field.name, shown(field.name, value), source)
+
+
+def _others(settings: PrefetchSettings | WebSubSettings | HubSettings, name: str, places: _Places) -> Iterator[Value]:
+    for field in fields(settings):
+        if field.init:
+            text = shown(field.name, getattr(settings, field.name))
+            yield Value(field.name, text, places.of((field.name,), (name,)))
+
+
+def _rule(rule: DomainRule, places: _Places, own: KeyPath = ("default",)) -> Iterator[Value]:
+    """Yield the policy, what a rule has beside the defaults, and all that its table or [default] sets."""
+    tables: tuple[KeyPath, ...] = (own,) if own == ("default",) else (own, ("default",))
+    policy = spec_text(rule.policy.name, params(rule.policy))
+    yield Value("policy", policy, places.of(("policy", *PARAMETERS, *BOUNDS), *tables))
+    for field in fields(DomainRule):
+        # `stale_if_down` is a key of [proxy].
+        if field.name in ("match", "policy", "prefetch_limits", "stale_if_down_s") or not field.init:
+            continue
+        value, source = getattr(rule, field.name), places.of((field.name,), *tables)
+        if value != field.default or source != "default":
+            yield Value(field.name, shown(field.name, value), source)
+    for field in fields(PrefetchLimits):
+        value, source = getattr(rule.prefetch_limits, field.name), places.of((field.name,), *tables)
+        if value != field.default or source != "default":
+            yield Value(field.name, limit_text(field.name, value), source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,51 +178,13 @@ def _values(config: Config) -> dict[tuple[str, int, str], str]:
     return found
 
 
-def _source(field: Any, value: object, given: Mapping[str, object], lines: KeyLines) -> str:
-    if field.name == "offline" and value != given.get("offline", False):
-        return "dashboard"
-    if field.name in given:
-        return f"line {lines.line_of(('proxy', field.name))}"
-    if field.default is not MISSING and value == field.default:
-        return "default"
-    return "default" if field.name == "state" and field.default is MISSING else "command line"
+def shown(key: str, value: object) -> str:
+    """Return the value of a key as text, without the user and password of a URL.
 
-
-def _rule(rule: DomainRule) -> Iterator[Value]:
-    yield Value("policy", spec_text(rule.policy.name, params(rule.policy)), "")
-    for field in fields(DomainRule):
-        if field.name in ("match", "policy") or not field.init:
-            continue
-        value = getattr(rule, field.name)
-        if value != field.default:
-            yield Value(field.name, shown(value, "s"), "")
-
-
-def shown(value: object, unit: str = "") -> str:
-    """Return a value as text, without the user and password of a URL. `unit`: that of a number that is not whole.
-
-    >>> shown(True), shown(None), shown(("a", "b")), shown("redis://me:secret@host/0")
-    ('true', 'not set', 'a, b', 'redis://...@host/0')
-    >>> shown(604800.0, "s"), shown(64 << 20), shown(3)
-    ('604800s', '64MiB', '3')
+    >>> shown("store", "redis://me:secret@host/0"), shown("keep", 604800.0)
+    ('redis://...@host/0', '7d')
     """
-    if value is None:
-        return "not set"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int):
-        return f"{value >> 20}MiB" if value and value % (1 << 20) == 0 else str(value)
-    if isinstance(value, float):
-        return f"{value:.12g}{unit}"
-    if isinstance(value, frozenset):
-        value = tuple(sorted(value))
-    if isinstance(value, tuple | list):
-        return ", ".join(map(shown, value)) or "none"
-    return _SECRET.sub(r"\1...@", str(value))
-
-
-def _at(lines: KeyLines, document: Mapping[str, object], section: str) -> str:
-    return f"line {lines.line_of((section,))}" if section in document else "default"
+    return _SECRET.sub(r"\1...@", value_text(key, value))
 
 
 def _read(file: Path | None) -> str:

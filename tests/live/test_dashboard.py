@@ -225,7 +225,7 @@ def test_another_configuration_is_checked_and_not_written(show: Show) -> None:
 
     valid = check('[proxy]\r\nadmin_credentials = "users"\r\ntraffic_log = true\r\nkeep = "3d"\r\n').text
     assert "<strong>The text is valid.</strong> It would change 1 value." in valid
-    assert re.search(r"<code>keep</code>.*259200s</td>\s*<td>a restart<", valid, re.DOTALL)
+    assert re.search(r"<code>keep</code>.*3d</td>\s*<td>a restart<", valid, re.DOTALL)
     assert "\n+keep = &#34;3d&#34;" in valid
     wrong = check('[proxy]\nkeep = "</textarea><script>alert(1)</script>"').text
     assert "bestbefore.toml:2: [proxy] keep = " in wrong
@@ -233,7 +233,7 @@ def test_another_configuration_is_checked_and_not_written(show: Show) -> None:
     assert "would change nothing" in check('[proxy]\nadmin_credentials = "users"\ntraffic_log = true\n').text
     assert [check("", "x").status, check("", fields=CROSS_SITE).status] == [403, 403]
     assert check("", fields=PASSED_ON).status in (401, 429)
-    assert "259200s" not in show("/configuration").text
+    assert ">3d<" not in show("/configuration").text
 
 
 def test_policies_are_compared_on_the_logged_traffic_one_run_at_a_time(show: Show, origin: Any) -> None:
