@@ -8,10 +8,12 @@ from typing import Protocol, Self
 
 from aiohttp import web
 
-MAX_BODY_BYTES = 64 * 1024
-"""The largest form."""
+MAX_BODY_BYTES = 4 << 20
+"""The largest form: a configuration file of 1 MiB, each third of whose bytes becomes three in it, has room."""
 PORTS_TRIED = 100
 """How many ports are tried, from the default on, if the next free one may be used."""
+
+_LOOPBACK_OF = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - no address to listen on
 
 type Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 type Health = Callable[[], dict[str, object]]
@@ -90,8 +92,8 @@ class AdminServer:
 
     @property
     def url(self) -> str:
-        """The URL of the server, such as http://127.0.0.1:8081."""
-        return f"http://{_authority(self.host, self.port)}"
+        """The URL of the server on this machine."""
+        return url_of(self.host, self.port)
 
     async def close(self) -> None:
         """Stop listening and close all connections, within a second."""
@@ -126,6 +128,17 @@ def _application(
     mount(application)
     application.on_response_prepare.append(add_fields)
     return application
+
+
+def url_of(host: str, port: int) -> str:
+    """Return the URL at which this machine reaches a server that listens there: for all addresses, that of loopback.
+
+    Browsers say where a request comes from (`Sec-Fetch-Site`) to loopback addresses, and not to 0.0.0.0.
+
+    >>> url_of("0.0.0.0", 8081), url_of("::", 8081), url_of("192.0.2.1", 8081)
+    ('http://127.0.0.1:8081', 'http://[::1]:8081', 'http://192.0.2.1:8081')
+    """
+    return f"http://{_authority(_LOOPBACK_OF.get(host, host), port)}"
 
 
 def is_host_allowed(values: list[str], configured: str) -> bool:

@@ -86,9 +86,6 @@ def _check_origin(request: web.Request) -> None:
     is_own = site in (None, "same-origin", "none")
     if not is_own and not _is_shown_by_itself(request.method, fields):
         raise web.HTTPForbidden(text="403: a page of another origin has asked for this\n")
-    # Under our Referrer-Policy, browsers send `null` with our own forms; what pages cannot forge is Sec-Fetch-Site.
-    if origin == "null" and site == "same-origin":
-        return
     if origin is not None and urlsplit(origin).netloc != fields.get("Host"):
         raise web.HTTPForbidden(text="403: a page of another origin has asked for this\n")
 

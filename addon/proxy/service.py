@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from mitmproxy.connection import Connection
 
-from bestbefore.addon.admin.server import AdminServer
+from bestbefore.addon.admin.server import AdminServer, url_of
 from bestbefore.addon.clock import Clock, FastClock, clock_from_environment
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.config.settings import DEFAULT_ADMIN, Address, Settings
@@ -126,7 +126,7 @@ class Service:
     def admin_url(self) -> str | None:
         """The URL of the metrics, once started."""
         if self.place.admin is not None:
-            return f"http://{self.place.admin}"
+            return url_of(self.place.admin.host, self.place.admin.port)
         return None if self._admin is None else self._admin.url
 
     # Start and stop.

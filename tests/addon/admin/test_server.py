@@ -1,4 +1,5 @@
 import asyncio
+import doctest
 import json
 import logging
 from collections.abc import AsyncIterator, Mapping
@@ -6,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from bestbefore.addon.admin import server as server_module
 from bestbefore.addon.admin.metrics import Metrics
 from bestbefore.addon.admin.server import AdminAddressError, AdminServer, is_host_allowed
 
@@ -133,6 +135,10 @@ async def test_a_taken_port_is_an_error_of_one_line_where_it_was_asked_for(serve
     with pytest.raises(AdminAddressError) as error:
         await start(server.port)
     assert str(error.value) == f"cannot listen on the admin address 127.0.0.1:{server.port}: the port is in use"
+
+
+def test_the_examples_hold() -> None:
+    assert doctest.testmod(server_module).failed == 0
 
 
 async def test_a_taken_port_is_passed_over_where_any_will_do(server: AdminServer) -> None:
