@@ -53,7 +53,7 @@ TESTED_BY = {
         "addon/dashboard/access addon/dashboard/actions addon/dashboard/application"
         " addon/dashboard/companion addon/dashboard/live addon/dashboard/pages/configuration"
         " addon/dashboard/pages/domains addon/dashboard/pages/feeds addon/dashboard/pages/objects"
-        " addon/dashboard/pages/overview addon/dashboard/pages/page addon/dashboard/pages/plan"
+        " addon/dashboard/pages/page"
         " addon/dashboard/pages/policies addon/dashboard/pages/requests addon/dashboard/pages/tunnels"
         " addon/dashboard/recent addon/reports/domains addon/reports/feeds"
         " addon/commands/clients/admin_pages addon/commands/upkeep/followed_proxy addon/commands/upkeep/top"

@@ -254,7 +254,7 @@ class ObjectReport:
 
 @dataclass(frozen=True, slots=True)
 class ListedObject:
-    """An object in the list of the most requested."""
+    """An object in the list of the most requested. No contacts: nothing was learnt of it; it may not be stored."""
 
     url: str
     requests: int

@@ -22,7 +22,7 @@ from bestbefore.addon.admin.report import (
     VariantReport,
 )
 from bestbefore.addon.admin.sanitize import plain_text, plain_word
-from bestbefore.addon.admin.units import FAR_S, counted, size, span, utc
+from bestbefore.addon.admin.units import FAR_S, ahead, counted, size, span, utc
 from bestbefore.addon.rfc9111.caching.reuse import Action
 from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.control import ControlState
@@ -186,7 +186,7 @@ def _requested(demand: DemandReport) -> str:
 
 
 def _prefetch_line(fetch: PlannedFetch, now_s: float) -> str:
-    return f"  next fetch  at {utc(fetch.due_s)}, in {span(fetch.due_s - now_s)}: {plain_text(fetch.reason)}"
+    return f"  next fetch  at {utc(fetch.due_s)}, {ahead(fetch.due_s, now_s)}: {plain_text(fetch.reason)}"
 
 
 def feed_text(feed: FeedReport) -> str:

@@ -36,6 +36,15 @@ def span(seconds: float) -> str:
     return "forever"
 
 
+def ahead(time_s: float, now_s: float) -> str:
+    """Say when something is due; what is overdue waits for its turn.
+
+    >>> ahead(190.0, 100.0), ahead(100.0, 190.0)
+    ('in 90s', 'waits for its turn, since 90s')
+    """
+    return f"in {span(time_s - now_s)}" if time_s > now_s else f"waits for its turn, since {span(now_s - time_s)}"
+
+
 def size(n_bytes: float) -> str:
     """Format a number of bytes with two or three digits and powers of 1000.
 

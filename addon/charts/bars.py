@@ -7,7 +7,7 @@ from bestbefore.addon.charts.axes import number_shown
 from bestbefore.addon.charts.elements import text_at
 
 WIDTH, HEIGHT = 760, 180
-LEFT, BOTTOM, TOP = 56.0, 152.0, 14.0
+LEFT, BOTTOM, TOP = 84.0, 150.0, 14.0
 GAP = 0.2
 """The part of the width of a bar that is left between two."""
 
@@ -21,7 +21,7 @@ def bars(values: Sequence[float], labels: Sequence[str], title: str) -> str:
     step = (WIDTH - LEFT) / len(values)
     parts = [f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">']
     parts.append(f'<path class="axis" d="M{LEFT:.1f},{TOP:.1f}V{BOTTOM:.1f}H{WIDTH}"/>')
-    parts.append(text_at(LEFT - 6, TOP + 9, number_shown(float(f"{most:.3g}")), "end"))
+    parts.append(text_at(LEFT - 6, TOP + 9, number_shown(float(f"{most:.2g}" if most < 1.0 else f"{most:.3g}")), "end"))
     parts.append(text_at(LEFT - 6, BOTTOM, "0", "end"))
     for place, (value, label) in enumerate(zip(values, labels, strict=True)):
         x = LEFT + step * (place + GAP / 2)
@@ -32,5 +32,5 @@ def bars(values: Sequence[float], labels: Sequence[str], title: str) -> str:
                 f'height="{height:.1f}"/>'
             )
         if label:
-            parts.append(text_at(x + step * (1 - GAP) / 2, BOTTOM + 18, label, "middle"))
+            parts.append(text_at(x + step * (1 - GAP) / 2, BOTTOM + 25, label, "middle"))
     return "".join((*parts, "</svg>"))

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from bestbefore.addon.admin.sanitize import plain_word
 from bestbefore.addon.dashboard.comparison.comparison import PolicyComparison
 from bestbefore.addon.dashboard.source import ProxySource
 from bestbefore.addon.proxy.tunnels.listing import request_lift
@@ -57,6 +58,8 @@ async def _refresh(actor: Actor, form: Form) -> str:
     """Announce the object as changed: the proxy that has it in its schedule puts it at the front."""
     url = Target.parse(str(form.get("url"))).url
     async with actor.source.store() as store:
+        if await store.planning.candidate(url) is None:
+            raise ValueError(f"{plain_word(url)}: it is not in the schedule of background fetches")
         await store.planning.announce([url], changed=True)
     return f"/objects?url={quote(url)}&done=refresh"
 

@@ -5,7 +5,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from bestbefore.addon.admin.sanitize import plain_text, plain_word
-from bestbefore.addon.admin.units import size, span, utc
+from bestbefore.addon.admin.units import ahead, size, span, utc
 from bestbefore.addon.dashboard import templates
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def environment() -> "Environment":
         loader=DictLoader(texts), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     made.filters |= {
-        "count": count, "duration": span, "ratio": ratio, "share": share, "size": size, "text": plain_text, "utc": utc,
-        "url": shown_url, "word": plain_word,
+        "ahead": ahead, "count": count, "duration": span, "ratio": ratio, "share": share, "size": size,
+        "text": plain_text, "utc": utc, "url": shown_url, "word": plain_word,
     }  # fmt: skip
     return made
 

@@ -16,6 +16,8 @@ class Figures:
     requests: int
     hits: int
     contacts: int
+    background: int
+    """Contacts for which no client waited."""
     stale: int
     """Requests that got a stale copy, since the origin failed."""
     unnecessary: int
@@ -54,10 +56,14 @@ def figures(families: Iterable[Metric]) -> Figures:
                 values[name] = values.get(name, 0.0) + sample.value
     requests = sum(by_reason.values())
     hits = sum(count for (outcome, _), count in by_reason.items() if outcome == Outcome.HIT)
+    contacts = round(values.get("contacts", 0.0))
+    waited = round(buckets.get("yes", {math.inf: 0.0})[math.inf])
     return Figures(
         requests=requests,
         hits=hits,
-        contacts=round(values.get("contacts", 0.0)),
+        contacts=contacts,
+        # The counts of processes that are not read at one moment may differ a little.
+        background=max(contacts - waited, 0),
         stale=sum(count for (outcome, _), count in by_reason.items() if outcome == Outcome.STALE),
         unnecessary=round(values.get("unnecessary_validations", 0.0)),
         sent_bytes=values.get("sent_bytes", 0.0),

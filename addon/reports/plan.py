@@ -40,7 +40,8 @@ def plan_text(plan: Outlook, now_s: float) -> str:
     if plan.next:
         lines += ["", "time (UTC)            in      URL"]
     for fetch in plan.next:
-        lines.append(f"{utc(fetch.due_s)}  {span(fetch.due_s - now_s):<6}  {plain_word(fetch.url)}")
+        wait = span(fetch.due_s - now_s) if fetch.due_s > now_s else "waits"
+        lines.append(f"{utc(fetch.due_s)}  {wait:<6}  {plain_word(fetch.url)}")
         lines.append(f"{'':>30}{plain_text(fetch.why)}")
     return "\n".join(lines)
 

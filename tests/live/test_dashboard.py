@@ -29,6 +29,7 @@ class Shown(NamedTuple):
     text: str
 
 
+RULE = '[[domain]]\nmatch = "127.0.0.1/feeds/*"\npolicy = "ttl"\n'
 UPDATES = {"/page": [1_000_000_000.0], HOSTILE: [1_000_000_000.0], **{f"/{n}": [1e9] for n in range(60)}}
 
 type Show = Callable[..., Shown]
@@ -40,7 +41,7 @@ def proxy(start_module_proxy: Any, tmp_path_factory: pytest.TempPathFactory) -> 
     folder = tmp_path_factory.mktemp("dashboard")
     (folder / "users").write_text("ann:open sesame\n")
     config = folder / "bestbefore.toml"
-    config.write_text('[proxy]\nadmin_credentials = "users"\ntraffic_log = true\n')
+    config.write_text('[proxy]\nadmin_credentials = "users"\ntraffic_log = true\n' + RULE)
     return start_module_proxy("--config", str(config))
 
 
@@ -176,6 +177,7 @@ def test_an_object_is_explained(show: Show, origin: Any) -> None:
     domains = show("/domains?sort=contacts").text
     assert 'aria-sort="descending"' in domains
     assert ">127.0.0.1</a>" in domains
+    assert "<summary>ttl <small>for 127.0.0.1/feeds/*</small></summary>" in domains
 
 
 def acting(show: Show) -> Act:
@@ -223,7 +225,7 @@ def test_another_configuration_is_checked_and_not_written(show: Show) -> None:
         kind = {"Content-Type": "application/x-www-form-urlencoded", **(fields or {})}
         return show("/configuration", kind, "POST", form)
 
-    valid = check('[proxy]\r\nadmin_credentials = "users"\r\ntraffic_log = true\r\nkeep = "3d"\r\n').text
+    valid = check('[proxy]\r\nadmin_credentials = "users"\r\ntraffic_log = true\r\nkeep = "3d"\r\n' + RULE).text
     assert "<strong>The text is valid.</strong> It would change 1 value." in valid
     assert re.search(r"<code>keep</code>.*3d</td>\s*<td>a restart<", valid, re.DOTALL)
     assert "\n+keep = &#34;3d&#34;" in valid
@@ -231,7 +233,7 @@ def test_another_configuration_is_checked_and_not_written(show: Show) -> None:
     wrong = check('[proxy]\nkeep = "</textarea><script>alert(1)</script>"').text
     assert "bestbefore.toml:2: [proxy] keep = " in wrong
     assert wrong.count("<script") == 1
-    assert "would change nothing" in check('[proxy]\nadmin_credentials = "users"\ntraffic_log = true\n').text
+    assert "would change nothing" in check('[proxy]\nadmin_credentials = "users"\ntraffic_log = true\n' + RULE).text
     assert [check("", "x").status, check("", fields=CROSS_SITE).status] == [403, 403]
     assert check("", fields=PASSED_ON).status in (401, 429)
     assert ">3d<" not in show("/configuration").text
@@ -278,7 +280,7 @@ def test_only_a_form_of_ours_on_this_machine_acts(show: Show, proxy: Any, origin
     assert act("forget").status == 303
     assert show(f"/objects?url={quote(url)}").status == 404
     assert act("lift").fields["location"] == "/tunnels?done=lift"
-    assert [act("refresh").status, act("nothing").status] == [303, 400]
+    assert [act("refresh").status, act("nothing").status] == [400, 400], "it is in no schedule"
 
 
 def test_the_configuration_names_the_source_of_each_value(show: Show) -> None:

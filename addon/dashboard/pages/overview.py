@@ -1,6 +1,6 @@
 """The overview: how well the proxy does, and what needs attention."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bestbefore.addon.admin.counts.failing_origins import OriginFailure
@@ -12,7 +12,7 @@ from bestbefore.addon.store.server.embedded import default_store_max
 
 REASONS = 12
 NAMED = 3
-"""The origins that are down that are named."""
+"""How many of the hosts that a notice is about it names."""
 COUNTED = {
     "config_reload_failures": ("A changed configuration was refused; the one before is in force.", "/configuration"),
     "dropped_copies": ("{:,.0f} copies were not kept: the store was full or down.", ""),
@@ -58,7 +58,7 @@ async def read(asked: Asked) -> PageView:
             "stale": shares,
             "down": len(down),
             "offline": settings.offline,
-            "notices": list(_notices(health, seen, down, tunnels, shares, troubled, offline=settings.offline)),
+            "notices": list(notices(health, seen, down, tunnels, shares, troubled, offline=settings.offline)),
         },
         is_live=True,
     )
@@ -72,7 +72,7 @@ def tunnelled(asked: Asked) -> list[Tunnelled]:
         return []
 
 
-def _notices(
+def notices(
     health: Mapping[str, object],
     seen: Figures,
     down: Mapping[str, OriginFailure],
@@ -93,7 +93,8 @@ def _notices(
     if tunnels:
         clients = len({one.client for one in tunnels})
         who = "One client refuses" if clients == 1 else f"{clients} clients refuse"
-        yield Notice(f"{who} the certificate of the proxy, and nothing of theirs is cached.", "/tunnels")
+        where, whom = _named(sorted({one.host for one in tunnels})), "it" if clients == 1 else "them"
+        yield Notice(f"{who} the proxy's certificate: what comes from {where} is not cached for {whom}.", "/tunnels")
     for one in shares:
         if one.low is not None and one.low > one.target:
             yield Notice(f"{one.group}: more stale hits than the {100 * one.target:.3g} % that are wanted.")
@@ -110,10 +111,15 @@ def _of_health(health: Mapping[str, object], seen: Figures) -> Iterator[Notice]:
 
 def _of_origins(down: Mapping[str, OriginFailure], stale: int, troubled: int) -> Iterator[Notice]:
     if down:
-        named = ", ".join(list(down)[:NAMED]) + (f" and {len(down) - NAMED} more" if len(down) > NAMED else "")
-        yield Notice(f"{'One origin is' if len(down) == 1 else f'{len(down)} origins are'} down: {named}.", "/domains")
+        who = "One origin is" if len(down) == 1 else f"{len(down)} origins are"
+        yield Notice(f"{who} down: {_named(list(down))}.", "/domains")
     if troubled:
         who = "One watched object" if troubled == 1 else f"{troubled:,} watched objects"
         yield Notice(f"{who} could not be fetched.", "/feeds")
     if stale:
-        yield Notice(f"{stale:,} requests got a stale copy, since the origin failed.")
+        who = "One request" if stale == 1 else f"{stale:,} requests"
+        yield Notice(f"{who} got a stale copy because the origin failed.")
+
+
+def _named(hosts: Sequence[str]) -> str:
+    return ", ".join(hosts[:NAMED]) + (f" and {len(hosts) - NAMED} more" if len(hosts) > NAMED else "")
