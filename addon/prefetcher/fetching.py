@@ -49,6 +49,8 @@ class _Read:
 
     robots: Robots
     until_s: float
+    why: str = ""
+    """Why it was not available; empty if it was."""
 
 
 _EVERYTHING = _Read(EVERYTHING, math.inf)
@@ -118,7 +120,7 @@ class Fetcher:
         read = self._known_robots(asked.target) if self.settings.robots else _EVERYTHING
         if read is not None and not read.robots.allows(asked.target.path):
             refused = self._exclude(job.url, "robots", read.until_s)
-            return replace(refused, trouble="robots.txt was not available") if read.robots is NOTHING else refused
+            return replace(refused, trouble=f"robots.txt was not available ({read.why})") if read.why else refused
         if not await may_contact():
             return Done(BUDGET_SPENT, retry_s=0.0)
         if read is None:
@@ -161,7 +163,7 @@ class Fetcher:
         """Read an origin's robots.txt. A redirect, which may lead anywhere, is not followed: it allows all paths."""
         target = Target.of(asked.target.scheme, asked.target.host, asked.target.port, "/robots.txt")
         request = Request("GET", target, Fields([("User-Agent", self.settings.user_agent)]))
-        robots, kept_s = NOTHING, ROBOTS_RETRY_S
+        robots, kept_s, why = NOTHING, ROBOTS_RETRY_S, ""
         try:
             fetched = await self.origin.fetch(request, reach=reach)
             try:
@@ -171,11 +173,14 @@ class Fetcher:
                     robots, kept_s = await asyncio.to_thread(Robots.parse, content), ROBOTS_KEPT_S
                 elif 300 <= fetched.head.status < 500 and fetched.head.status != 429:
                     robots, kept_s = EVERYTHING, ROBOTS_KEPT_S
+                else:
+                    why = f"status {fetched.head.status}"
             finally:
                 fetched.close()
-        except OriginError:
+        except OriginError as error:
+            robots, kept_s, why = NOTHING, ROBOTS_RETRY_S, str(error)
             self.politeness.unanswered(registrable_domain(target.host), self.clock.now())
-        self._robots[target.origin] = _Read(robots, self.clock.now() + kept_s)
+        self._robots[target.origin] = _Read(robots, self.clock.now() + kept_s, why)
         if self.settings.sitemaps and robots is not NOTHING and not self.watched.is_sitemap(job.url):
             self.watched.named(target.host, robots.sitemaps, job.asked_from, self.clock.now())
             self.on_sitemaps()

@@ -340,7 +340,9 @@ async def test_a_robots_txt_that_is_not_there_rules_nothing_and_one_that_fails_e
     await world.keep(url)
     fetcher = world.fetcher(PrefetchSettings(enabled=True))
     await fetcher.fetch(job(url, "loopback"), allowed)
-    assert (await fetcher.fetch(job(url, "loopback"), allowed)).outcome == ("unchanged" if fetched else "robots")
+    done = await fetcher.fetch(job(url, "loopback"), allowed)
+    assert done.outcome == ("unchanged" if fetched else "robots")
+    assert fetched or done.trouble == f"robots.txt was not available (status {status[:3]})"
     assert fetcher.is_excluded(url) is not fetched
     world.clock.advance(3601.0)
     assert not fetcher.is_excluded(url)
@@ -352,3 +354,14 @@ async def test_an_endless_robots_txt_ends(world: World, site: Asked) -> None:
     await world.keep(url)
     done = await world.fetcher(PrefetchSettings(enabled=True)).fetch(job(url, "loopback"), allowed)
     assert done.outcome == "robots-read"
+
+
+async def test_why_no_robots_txt_was_read_is_told(world: World, site: Asked) -> None:
+    site.respond = lambda _: b""
+    url = f"http://127.0.0.1:{site.port}/feed.xml"
+    fetcher = world.fetcher(PrefetchSettings(enabled=True, watch=(url,)))
+    await fetcher.fetch(job(url, ""), allowed)
+    done = await fetcher.fetch(job(url, ""), allowed)
+    assert (done.outcome, done.trouble) == (
+        "robots", "robots.txt was not available (the origin closed the connection early)",
+    )  # fmt: skip
