@@ -3,8 +3,10 @@
 import base64
 import json
 import re
+import time
 from collections.abc import Callable, Mapping
 from http.client import HTTPConnection
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -237,6 +239,22 @@ def test_another_configuration_is_checked_and_not_written(show: Show) -> None:
     assert [check("", "x").status, check("", fields=CROSS_SITE).status] == [403, 403]
     assert check("", fields=PASSED_ON).status in (401, 429)
     assert ">3d<" not in show("/configuration").text
+
+
+def test_a_refused_configuration_is_named_until_it_is_mended(proxy: Any, show: Show) -> None:
+    file = Path(re.search(r"<p>File: <code>([^<]+)</code>", show("/configuration").text)[1])  # type: ignore[index]
+    good = file.read_text()
+
+    def shown_within(text: str, *, wanted: bool) -> bool:
+        end_s = time.monotonic() + PATIENCE_S
+        while (text in show("/").text) is not wanted and time.monotonic() < end_s:
+            time.sleep(0.2)
+        return (text in show("/").text) is wanted
+
+    file.write_text(good + "lisen = 1\n")
+    assert shown_within("configuration file is refused", wanted=True)
+    file.write_text(good)
+    assert shown_within("configuration file is refused", wanted=False)
 
 
 def test_policies_are_compared_on_the_logged_traffic_one_run_at_a_time(show: Show, origin: Any) -> None:

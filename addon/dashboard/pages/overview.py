@@ -1,10 +1,13 @@
 """The overview: how well the proxy does, and what needs attention."""
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bestbefore.addon.admin.counts.failing_origins import OriginFailure
+from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.dashboard.pages.page import Asked, PageView
+from bestbefore.addon.dashboard.source import ProxySource
 from bestbefore.addon.proxy.tunnels.listing import Tunnelled, read_list
 from bestbefore.addon.reports.figures import Figures, figures
 from bestbefore.addon.reports.stale import StaleShare, stale_shares
@@ -14,11 +17,10 @@ REASONS = 12
 NAMED = 3
 """How many of the hosts that a notice is about it names."""
 COUNTED = {
-    "config_reload_failures": ("A changed configuration was refused; the one before is in force.", "/configuration"),
     "dropped_copies": ("{:,.0f} copies were not kept: the store was full or down.", ""),
     "store_write_errors": ("{:,.0f} entries could not be written to the store.", ""),
     "store_corrupt_entries": ("{:,.0f} corrupt entries were found in the store.", ""),
-    "worker_restarts": ("Workers have ended and were started again, {:,.0f} times.", ""),
+    "worker_restarts": ("Workers that ended and were started again: {:,.0f}.", ""),
     "refused": ("{:,.0f} connections or requests were refused at a limit.", ""),
     "prefetch_budget_exhausted": ("The budget of background fetches was spent while fetches were due.", "/plan"),
 }
@@ -58,10 +60,23 @@ async def read(asked: Asked) -> PageView:
             "stale": shares,
             "down": len(down),
             "offline": settings.offline,
-            "notices": list(notices(health, seen, down, tunnels, shares, troubled, offline=settings.offline)),
+            "notices": list(notices(
+                health, seen, down, tunnels, shares, troubled, offline=settings.offline,
+                refused=bool(seen.values.get("config_reload_failures")) and await asyncio.to_thread(is_refused, source),
+            )),
         },
         is_live=True,
     )
+
+
+def is_refused(source: ProxySource) -> bool:
+    """Whether the configuration file, as it is now, would be refused. It reads files."""
+    try:
+        text = "" if source.config_file is None else source.config_file.read_text("utf-8-sig")
+        source.checked(text)
+    except (ConfigError, OSError, ValueError):
+        return True
+    return source.config_file is not None and not text.strip()  # as if it were still being written
 
 
 def tunnelled(asked: Asked) -> list[Tunnelled]:
@@ -81,11 +96,14 @@ def notices(
     troubled: int,
     *,
     offline: bool,
+    refused: bool,
 ) -> Iterator[Notice]:
     """Yield what needs attention, the most pressing first."""
     yield from _of_health(health, seen)
     if offline:
         yield Notice("The proxy is offline: it contacts no origin, and serves every stored copy.", "/configuration")
+    if refused:
+        yield Notice("The changed configuration file is refused; the one before is in force.", "/configuration")
     yield from _of_origins(down, seen.stale, troubled)
     for name, (text, path) in COUNTED.items():
         if number := seen.values.get(name):
