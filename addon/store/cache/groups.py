@@ -15,6 +15,9 @@ from bestbefore.policies.models.member_rates import NO_RATES, MemberRates
 
 READ_AGAIN_S = 60.0
 """After how many real seconds a group is read again, to include what other proxies learnt."""
+OLDEST_S = 2 * READ_AGAIN_S
+"""From what age on counts are not used before they are read again: a group that is seldom asked for would be decided
+about by what was known when it was last asked for, hours ago."""
 DOMAINS_KEPT = 512
 """For how many registrable domains groups are cached."""
 GROUPS_KEPT = 64
@@ -57,11 +60,12 @@ class Groups:
         return (self._wider if domain is None else self._of_domains.get(domain, {})).get(name)
 
     def get(self, name: str, domain: str | None) -> GroupCounts | None:
-        """Return the cached counts; None if there are none."""
+        """Return the cached counts; None if there are none, or they are too old."""
         known = self._known(name, domain)
-        if known is None or known.stale:
+        age_s = 0.0 if known is None else self._clock.monotonic() - known.read_at_s
+        if known is None or known.stale or age_s > OLDEST_S:
             return None
-        if known.read_at_s < self._clock.monotonic() - READ_AGAIN_S:
+        if age_s > READ_AGAIN_S:
             self._due.add((name, domain))
             self._link.wake()
         return self._counts(known)

@@ -45,6 +45,26 @@ async def test_away_what_was_known_before_is_not_lost():
     assert (await known.read("example.org", everything, "example.org")).updates == {1: 7}
 
 
+async def test_counts_are_read_again_after_a_minute_and_not_used_after_two():
+    class Backend:
+        updates = 7
+
+        async def counts(self, belongs, domain):
+            return GroupCounts({1: self.updates}, {1: 3})
+
+    known, backend = made(Backend()), Backend
+    await known.read("g", everything, "example.org")
+    backend.updates = 8  # another proxy has learnt
+    known._clock.advance(groups.READ_AGAIN_S + 1)
+    assert known.get("g", "example.org").updates == {1: 7}
+    await known.read_due()
+    assert known.get("g", "example.org").updates == {1: 8}
+    known._clock.advance(groups.OLDEST_S + 1)
+    assert known.get("g", "example.org") is None
+    known._link.down_since_s = 0.0
+    assert (await known.read("g", everything, "example.org")).updates == {1: 8}, "the store is down"
+
+
 async def test_the_groups_of_only_so_many_domains_are_kept(monkeypatch):
     monkeypatch.setattr(groups, "DOMAINS_KEPT", 3)
     known = made()
