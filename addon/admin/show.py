@@ -89,10 +89,11 @@ def list_text(objects: Sequence[ListedObject], now_s: float) -> str:
     """Return the list of the most requested objects in printable ASCII, with a final newline."""
     if not objects:
         return "nothing was requested yet\n"
-    lines = ["requests contacts unchanged updates  policy   next check  URL"]
+    width = max(6, *(len(listed.policy) for listed in objects))
+    lines = [f"requests contacts unchanged updates  {'policy':<{width}}   next check  URL"]
     lines += (
         f"{listed.requests:>8} {listed.contacts:>8} {listed.unchanged:>9} {listed.updates:>7}  "
-        f"{listed.policy:<8} {_next_check(listed.next_check_s, now_s):<10}  {plain_word(listed.url)}"
+        f"{listed.policy:<{width}}   {_next_check(listed.next_check_s, now_s):<10}  {plain_word(listed.url)}"
         for listed in objects
     )
     return "\n".join(lines) + "\n"
@@ -124,7 +125,8 @@ def _observed_lines(observed: Observed, now_s: float) -> Iterator[str]:
         f"  contacts    {observed.contacts}, the last at {utc(observed.last_contact_s)} "
         f"({span(now_s - observed.last_contact_s)} ago); {observed.unchanged} found it unchanged"
     )
-    if observed.last_modified_s is not None:
+    # A feed is observed since its oldest item: that it was modified later says nothing that its updates do not.
+    if observed.last_modified_s is not None and observed.last_modified_s < observed.since_s:
         yield f"  before that modified at {utc(observed.last_modified_s)}"
     if observed.feed is not None:
         yield f"  feed        {feed_text(observed.feed)}"

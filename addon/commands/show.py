@@ -58,9 +58,11 @@ def command(
 
     \b
       bestbefore show --limit 100 --sort unchanged
-      bestbefore show http://www.example.org/feed.xml --json | jq .updates
+      bestbefore show http://www.example.org/feed.xml --json | jq .observed.updates
     """  # noqa: D301 - click keeps lines after a backspace
     if hub is not None:
+        if url is not None:
+            raise InputError("URL and --hub exclude each other")
         asyncio.run(_show_hub(hub, as_json=as_json))
         return
     try:

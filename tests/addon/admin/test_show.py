@@ -238,3 +238,16 @@ requests contacts unchanged updates  policy   next check  URL
      123       42        30       5  indttl   now         http://example.org/a%20b
      123       42        30       5  ttl      -           http://example.org/a%20b
 """
+
+
+def test_the_columns_of_the_list_fit_the_longest_policy() -> None:
+    listed = ListedObject("http://example.org/a", 1, 1, 0, 0, "stormcrawler", None)
+    text = list_text([listed, replace(listed, policy="ttl")], NOW_S)
+    assert {line.index("http") if "http" in line else line.index("URL") for line in text.splitlines()} == {64}
+
+
+def test_a_modification_since_the_oldest_item_of_a_feed_is_none_before_its_observation() -> None:
+    observed = REPORT.observed
+    assert observed is not None
+    later = replace(observed, last_modified_s=observed.since_s + 60.0)
+    assert "before that" not in object_text(replace(REPORT, observed=later))

@@ -223,3 +223,12 @@ def test_a_store_that_does_not_answer_is_an_error(show: Show, tmp_path: Path) ->
 def test_a_store_that_is_none_is_wrong_input(show: Show) -> None:
     status, _, err = show("--store", "http://example.org")
     assert (status, err.count("\n")) == (2, 1)
+
+
+def test_the_json_of_an_object_has_what_the_example_of_the_help_selects(show: Show, state: Path) -> None:
+    assert "http://www.example.org/feed.xml --json | jq .observed.updates\n" in show("--help")[1]
+    assert json.loads(show(FEED, "--state", state, "--json")[1])["observed"]["updates"] == 2
+
+
+def test_a_url_and_a_hub_exclude_each_other(show: Show) -> None:
+    assert show(FEED, "--hub", "redis://127.0.0.1:1/0") == (2, "", "bestbefore: URL and --hub exclude each other\n")
