@@ -1,13 +1,13 @@
 """`bestbefore forget URL|HOST|PATTERN`: remove copies and histories, or what is logged of a client."""
 
 import asyncio
-import ipaddress
 import json
 from pathlib import Path
 
 import click
 
 from bestbefore.addon.clock import Clock
+from bestbefore.addon.commands.clients.address import client_address
 from bestbefore.addon.commands.store_flags import store_options
 from bestbefore.addon.commands.store_options import (
     config_and_clock,
@@ -15,7 +15,6 @@ from bestbefore.addon.commands.store_options import (
     parse_objects,
 )
 from bestbefore.addon.config.load import Config
-from bestbefore.addon.errors import InputError
 from bestbefore.addon.proxy.identity import read_identity
 from bestbefore.addon.proxy.start_error import StartError
 from bestbefore.addon.store.cache.tombstones import matcher
@@ -43,19 +42,12 @@ def command(
     if (objects is None) == (client is None):
         raise click.UsageError("expected either URL|HOST|PATTERN or --client ADDRESS")
     if client is not None:
-        address = _address(client)
+        address = client_address(client)
         config, clock = config_and_clock(config_file, options)
         _forget_client(address, config, clock, as_json=as_json)
     elif objects is not None:
         named = parse_objects(objects)
         asyncio.run(_forget(named, *config_and_clock(config_file, options), as_json=as_json))
-
-
-def _address(client: str) -> str:
-    try:
-        return str(ipaddress.ip_address(client))
-    except ValueError:
-        raise InputError(f"--client {client}: expected an IP address") from None
 
 
 async def _forget(objects: str, config: Config, clock: Clock, *, as_json: bool) -> None:

@@ -10,6 +10,7 @@ import click
 
 from bestbefore.addon.admin.units import utc
 from bestbefore.addon.clock import clock_from_environment
+from bestbefore.addon.commands.clients.address import client_address
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.proxy.tunnels.listing import Tunnelled, read_list, request_lift
@@ -42,13 +43,14 @@ def command(
     """  # noqa: D301 - click keeps lines after a backspace
     if client is not None and hosts is None:
         raise click.UsageError("--client needs --lift")
+    address = None if client is None else client_address(client)
     folder = load_config(config_file, {"state": state}).settings.state
     try:
         rows = read_list(folder, clock_from_environment(os.environ).now())
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"{folder}: no proxy has run with this state folder") from None
     if hosts is not None:
-        _lift(folder, hosts, client, rows, as_json=as_json)
+        _lift(folder, hosts, address, rows, as_json=as_json)
     elif as_json:
         for row in rows:
             click.echo(json.dumps(asdict(row)))

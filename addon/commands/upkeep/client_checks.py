@@ -30,7 +30,9 @@ from bestbefore.addon.proxy.pages.pages import HOST
 PATIENCE_S = 10.0
 """How long a program may take."""
 CA_NAME, CA_KEY_NAMES = "mitmproxy-ca-cert.pem", ("mitmproxy-ca.pem", "mitmproxy-ca.p12")
-_INSTALL = f"`bestbefore run -- COMMAND` makes programs trust it; http://{HOST}/ through the proxy says how to install"
+_INSTALL = (
+    f"`bestbefore run -- COMMAND` makes programs trust it; http://{HOST}/ through the proxy says how to install it"
+)
 _REPLACE = "remove the files mitmproxy-ca* there and restart the proxy, which creates a new one"
 _PYTHON = "import sys, urllib.request as r; r.urlopen(sys.argv[1], timeout=5).read()"
 _NODE = "require('https').get(process.argv[1], r => r.resume()).on('error', () => process.exit(1))"

@@ -13,6 +13,7 @@ import msgspec
 
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.admin.requestlog import RequestLines
+from bestbefore.addon.commands.clients.address import client_address
 from bestbefore.addon.commands.clients.admin_pages import AdminPages
 from bestbefore.addon.commands.store_options import parse_objects
 from bestbefore.addon.commands.upkeep.followed_file import FollowedFile
@@ -135,7 +136,8 @@ def _filters(
         matches = matcher(parse_objects(pattern))
         yield lambda one: matches(one.url)
     if client is not None:
-        yield lambda one: one.client == client
+        address = client_address(client)
+        yield lambda one: one.client == address
     if verdicts:
         yield lambda one: str(one.outcome) in verdicts
     if reasons:

@@ -44,6 +44,7 @@ def test_what_cannot_be_done_is_one_line(bestbefore: Run, tmp_path: Path, monkey
     assert not (tmp_path / "tunnels.lift").exists()
     assert bestbefore("tunnels", "--state", tmp_path, "--lift", "a b")[0] == 2
     assert bestbefore("tunnels", "--client", "192.0.2.1")[0] == 2
+    assert "--client me: expected an IP address" in bestbefore("tunnels", "--lift", "*", "--client", "me")[2]
 
 
 @pytest.mark.parametrize("late_s", [0.0, 0.05])

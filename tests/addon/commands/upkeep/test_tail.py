@@ -56,6 +56,7 @@ def test_what_cannot_be_followed_is_an_error_of_one_line(bestbefore: Run, log: P
     config.write_text('[proxy]\nadmin = "off"\n')
     assert "admin address of this configuration is off: give --admin" in bestbefore("tail", "--config", config)[2]
     assert bestbefore("tail", log, "--slower", "soon")[0] == 2
+    assert bestbefore("tail", log, "--client", "me") == (2, "", "bestbefore: --client me: expected an IP address\n")
     log.write_text("2026-11-20 05:53:31Z  miss\n")
     assert 'set log_format = "json"' in bestbefore("tail", log)[2]
 
