@@ -16,7 +16,7 @@ from rich.live import Live
 
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.commands.clients.admin_pages import AdminPages
-from bestbefore.addon.commands.upkeep.top_screen import ORDERS, Rates, Snapshot, screen
+from bestbefore.addon.commands.upkeep.top_screen import ORDERS, Rates, Snapshot, plain_text, screen
 from bestbefore.addon.config import values
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.errors import InputError
@@ -56,7 +56,7 @@ def command(
     if as_json:
         _print_json(pages, first, every_s, once=once)
     elif once or not sys.stdout.isatty():
-        Console().print(screen(first, None, order, ONCE_ROWS))
+        _print_once(first, order)
     else:
         _follow(pages, first, order, every_s)
 
@@ -74,6 +74,14 @@ def _print_json(pages: AdminPages, now: Snapshot, every_s: float, *, once: bool)
         sys.stdout.flush()
         select.select([], [], [], every_s)
         click.echo(json.dumps(pages.read(PATH)))
+
+
+def _print_once(now: Snapshot, order: str) -> None:
+    """Print the screen; to a file or a pipe as lines that are not cut to the width of a terminal."""
+    if sys.stdout.isatty():
+        Console().print(screen(now, None, order, ONCE_ROWS))
+    else:
+        click.echo(plain_text(now, order, ONCE_ROWS), nl=False)
 
 
 def _follow(pages: AdminPages, now: Snapshot, order: str, every_s: float) -> None:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from bestbefore.addon.admin.sanitize import bare_url, plain_word
+from bestbefore.addon.admin.sanitize import URL_LIMIT, bare_url, plain_word
 from bestbefore.addon.admin.units import size, span
 
 type Snapshot = Mapping[str, Any]
@@ -19,6 +20,8 @@ ORDERS = ("requests", "hits", "contacts", "unnecessary", "updates", "saved_bytes
 OF_OBJECTS = {"contacts": "contacts", "unnecessary": "unchanged", "updates": "updates"}
 """The orders that objects have, too; else they are in that of their requests."""
 LEAST_ROWS = 3
+PLAIN_COLUMNS = 2 * URL_LIMIT
+"""The width of the text for programs: no line of it is longer."""
 _COUNTS = ("requests", "hits", "contacts", "stale")
 
 
@@ -43,6 +46,13 @@ def screen(now: Snapshot, rates: Rates | None, order: str, rows: int, note: str 
     each = max(LEAST_ROWS, rows // max(len(shares), 1))
     tables = [_table(title, columns, cells[:each]) for title, columns, cells in shares]
     return Group(*(Text(line) for line in head(now, rates)), *tables, Text(note, style="dim"))
+
+
+def plain_text(now: Snapshot, order: str, rows: int) -> str:
+    """Return what is shown once without a terminal: whole lines without blanks at their ends."""
+    console = Console(width=PLAIN_COLUMNS, file=StringIO(), record=True, color_system=None)
+    console.print(screen(now, None, order, rows))
+    return "\n".join(line.rstrip() for line in console.export_text().splitlines()).rstrip("\n") + "\n"
 
 
 def head(now: Snapshot, rates: Rates | None) -> Iterator[str]:

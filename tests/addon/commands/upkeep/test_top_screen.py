@@ -3,7 +3,7 @@ from typing import Any
 
 from rich.console import Console
 
-from bestbefore.addon.commands.upkeep.top_screen import Rates, screen
+from bestbefore.addon.commands.upkeep.top_screen import Rates, plain_text, screen
 
 COUNTS = {"requests": 90, "hits": 60, "contacts": 30, "stale": 0}
 NOW: dict[str, Any] = {
@@ -45,3 +45,13 @@ def test_the_order_is_that_of_the_count_and_there_are_no_rates_at_first_or_after
     assert " now" not in shown(None, "requests")
     assert Rates.between(None, NOW, 2.0) is None
     assert Rates.between({**NOW, "requests": 91}, NOW, 2.0) is None
+
+
+def test_without_a_terminal_no_line_is_cut_or_broken_or_padded() -> None:
+    url = "http://a.org/" + 400 * "x"
+    text = plain_text({**NOW, "top_objects": [{**NOW["top_objects"][0], "url": url}]}, "requests", 10)
+    lines = text.splitlines()
+    assert lines[0] == "requests 90; hits 66.7 %; contacts 30, 7 of them unnecessary; served stale 0"
+    assert lines[-1].endswith(f"90s  {url}")
+    assert all(line == line.rstrip() for line in lines)
+    assert text.isascii()
