@@ -12,6 +12,7 @@ from bestbefore.replay.parted.splitting import BYS, MOST_PARTS, split
 from bestbefore.replay.traces.columns.columnar import table_of
 from bestbefore.replay.traces.columns.files import writer_for
 from bestbefore.replay.traces.errors import TraceError
+from bestbefore.replay.traces.formats.parquet import installed_polars
 from bestbefore.replay.traces.formats.table import FORMATS
 from bestbefore.replay.traces.summary import summary
 from bestbefore.replay.whole_file import whole_file
@@ -27,7 +28,7 @@ def _formats() -> str:
 @format_option(required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as a JSON object.")
 @click.option("--parts", type=click.IntRange(2, MOST_PARTS), metavar="N",
-              help="Number of parts, in a folder OUT, for replays on several machines.")
+              help="Number of parts, in a folder OUT, for replays on several machines; needs the extra parquet.")
 @click.option("--by", type=click.Choice(BYS), default=BYS[0], show_default=True,
               help="With --parts: all events of an object are in one part; or those of all objects of a group, as "
               "replay --group divides them.")
@@ -78,6 +79,7 @@ def command(
 
 def _split(given: TraceOptions, folder: Path, by: str, parts: int, *, as_json: bool) -> None:
     """Write a trace in parts. Raises TraceError and InputError."""
+    installed_polars()  # before the trace is read, which may take long, and anything is written
     updates, requests = read_given(given)
     if requests is None:
         raise InputError("--parts needs requests: expected a log, or requests with --updates FILE")

@@ -123,3 +123,12 @@ def test_a_pipe_can_be_read() -> None:
         stdout=subprocess.PIPE, check=True,
     )
     assert done.stdout.startswith(b"o.csv: 10 requests")
+
+
+def test_without_polars_parts_are_refused_before_anything_is_read_or_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    result = run("--parts", "2", "a.log", "parts")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("Error: Parquet needs the extra 'parquet': ")
+    assert "bad entry skipped" not in result.stderr, "it was not read"
+    assert not Path("parts").exists()
