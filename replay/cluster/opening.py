@@ -1,5 +1,6 @@
 """The opening of a Dask cluster: one that runs elsewhere, or one of processes on this machine."""
 
+import asyncio
 import logging
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator
@@ -27,7 +28,11 @@ def join_cluster(address: str) -> Iterator[DaskCluster]:
 
     Raises ClusterError if there is no scheduler, or no worker, or another version of a package in `SAME` on a worker.
     """
-    with _client(installed_distributed(), address, address) as client:
+    distributed = installed_distributed()
+    # A Client that finds no scheduler is not closed: Dask would try so when it is freed, and print a traceback.
+    with _described(address):
+        asyncio.run(_reach(address))
+    with _client(distributed, address, address) as client:
         _wait_for_workers(client, address)
         _check_versions(client.get_versions(packages=SAME))
         yield DaskCluster(client, address)
@@ -97,13 +102,36 @@ def installed_distributed() -> Any:
 
 @contextmanager
 def _client(distributed: Any, scheduler: object, address: str) -> Iterator[Any]:
-    try:
+    with _described(address):
         client = distributed.Client(scheduler, timeout=CONNECTED_WITHIN_S, set_as_default=False, name="bestbefore")
-    except (OSError, ValueError, TypeError) as error:
-        why = " ".join(str(error).split())
-        raise ClusterError(f"{address}: no scheduler of Dask answers there: {why}") from None
     with client:
         yield client
+
+
+async def _reach(address: str) -> None:
+    """Ask what is at the address. Raises ClusterError, OSError, and what Dask raises for a wrong address."""
+    from distributed.core import rpc
+    from distributed.security import Security
+
+    tls = Security().get_connection_args("client")
+    try:
+        # What speaks another protocol, such as the dashboard, may never answer.
+        async with asyncio.timeout(CONNECTED_WITHIN_S + 1.0):
+            async with rpc(address, CONNECTED_WITHIN_S, connection_args=tls) as there:
+                kind = (await there.identity())["type"]
+    except TimeoutError:
+        raise OSError(f"no answer within {CONNECTED_WITHIN_S:g} s") from None
+    if kind != "Scheduler":
+        raise ClusterError(f"{address}: a {kind.lower()} of Dask: expected the address of the scheduler")
+
+
+@contextmanager
+def _described(address: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError, TypeError, OverflowError) as error:
+        why = " ".join(str(error).split())
+        raise ClusterError(f"{address}: no scheduler of Dask answers there: {why}") from None
 
 
 def _wait_for_workers(client: Any, address: str) -> None:

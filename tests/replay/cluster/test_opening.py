@@ -1,7 +1,9 @@
 """Schedulers and workers are the processes that `dask` starts."""
 
+import gc
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bestbefore.replay.cluster.errors import ClusterError
-from bestbefore.replay.cluster.opening import _check_versions, join_cluster
+from bestbefore.replay.cluster.opening import _check_versions, join_cluster, start_cluster
 
 OWN = {"dask": "1", "distributed": "1", "python": "3.13.1.final.0", "numpy": "2"}
 CLIENT = {"packages": {**OWN, "bestbefore": version("bestbefore")}}
@@ -45,14 +47,36 @@ def test_the_same_versions_are_accepted_and_those_of_the_scheduler_need_not_all_
     [
         ("tcp://127.0.0.1:9", "^tcp://127.0.0.1:9: no scheduler of Dask answers there"),
         ("http://127.0.0.1:9", "^http://127.0.0.1:9: no scheduler of Dask answers there: .*unknown address scheme"),
+        ("tls://127.0.0.1:9", "^tls://127.0.0.1:9: no scheduler of Dask answers there: .*ssl_context"),
+        ("somewhere", "^somewhere: no scheduler of Dask answers there: missing port number"),
     ],
 )
 def test_an_address_without_a_scheduler_is_refused(
-    address: str, said: str, monkeypatch: pytest.MonkeyPatch
+    address: str, said: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("bestbefore.replay.cluster.opening.CONNECTED_WITHIN_S", 0.5)
     with pytest.raises(ClusterError, match=said), join_cluster(address):
         pass
+    gc.collect()  # a Client that was not closed prints a traceback when it is freed
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.slow
+def test_what_listens_and_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the dashboard, whose port is beside that of the scheduler."""
+    monkeypatch.setattr("bestbefore.replay.cluster.opening.CONNECTED_WITHIN_S", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(ClusterError, match=r": no answer within 0.5 s$"), join_cluster(address):
+            pass
+
+
+@pytest.mark.slow
+def test_the_address_of_a_worker_is_refused() -> None:
+    with start_cluster(1, lambda _: None) as cluster:
+        (worker,) = cluster.client.nthreads()
+        with pytest.raises(ClusterError, match=r": a worker of Dask: expected"), join_cluster(worker):
+            pass
 
 
 @pytest.mark.slow
