@@ -107,7 +107,7 @@ def _parse_target(_ctx: click.Context, _param: click.Parameter, value: str | Non
 @click.option("--per-host-interval", "interval_s", metavar="DURATION",
               callback=number("a duration of more than 0", is_positive, parse_duration),
               help="At most one contact in this time, on average, with all objects of a registrable domain, as the "
-              "proxy's setting: seconds, or a number with s, m, h or d. Not with --discrete.")
+              "proxy's setting: seconds, or a number with s, m, h or d.")
 @click.option("--clusters", type=click.IntRange(min=1), metavar="N",
               help="With --updates and --discrete: hours of the day by this number of k-means clusters of objects "
               "instead of one common pattern.")
@@ -159,7 +159,7 @@ def command(
       bestbefore plan --objects rates.csv --budget 100 --objective freshness
     """  # noqa: D301 - click keeps lines after a backspace
     _refuse_lone_options({
-        "--per-host-interval is not for --discrete": interval_s is not None and discrete,
+        "--per-host-interval is not for --made": interval_s is not None and made_path is not None,
         "--closed needs --crawlers and --slots": closed_path is not None and slots is None,
     })
     in_all = _slots_of_crawlers(crawlers, slots)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from bestbefore.policies.prefetch.checked import IntArray, RowError, checked, ch
 from bestbefore.policies.prefetch.discrete.best import UNBOUNDED, best_visits
 from bestbefore.policies.prefetch.discrete.continued import COSTS, ContinuedGains, cost_of_rest
 from bestbefore.policies.prefetch.discrete.law_visits import best_visits_of_laws
+from bestbefore.policies.prefetch.discrete.owned_visits import Visit, visit_by, visits_within
 from bestbefore.policies.prefetch.table import ALLOCATIONS, Allocate
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates
 from bestbefore.policies.units import FloatArray
@@ -26,6 +28,7 @@ from bestbefore.replay.planning.whole_visits import (
     needing,
     refuse_small_budget,
     whole_budget,
+    whole_of_owner,
 )
 
 BASELINES = ("uniform", "proportional")
@@ -153,27 +156,40 @@ def _visits(objects: PlannedObjects, aim: Aim) -> IntArray:
         rest = ContinuedGains(aim.objective, objects.rates, objects.weights, objects.since)
         return best_visits(rest, budget, least, most)
     if aim.objective == "freshness" and objects.laws:
-        return _freshest_visits(objects, budget, aim.boundary, least, most)
+        return _within_owners(partial(_freshest_visits, objects, aim.boundary), objects, budget, least, most)
     if aim.objective != "freshness" and aim.boundary == "periodic":
         least = least_visits(aim.objective, aim.boundary, objects.rates, objects.weights, least, most)
         needs = int(needing(objects.rates, objects.weights).sum())
         refuse_small_budget(aim.objective, aim.budget, needs, int(least.sum()))
-    return best_visits(gains_for(aim.objective, objects.rates, objects.weights, aim.boundary), budget, least, most)
+    gains = gains_for(aim.objective, objects.rates, objects.weights, aim.boundary)
+    if objects.owners is None:
+        return best_visits(gains, budget, least, most)
+    return _within_owners(visit_by(gains), objects, budget, least, most)
+
+
+def _within_owners(
+    visit: Visit, objects: PlannedObjects, budget: int, least: IntArray, most: IntArray
+) -> IntArray:
+    owners = objects.owners
+    if owners is None:
+        return visit(np.arange(len(objects)), budget, least, most)
+    return visits_within(visit, budget, least, most, owners.numbers, whole_of_owner(owners.most))
 
 
 def _freshest_visits(
-    objects: PlannedObjects, budget: int, boundary: Boundary, least: IntArray, most: IntArray
+    objects: PlannedObjects, boundary: Boundary, rows: IntArray, budget: int, least: IntArray, most: IntArray
 ) -> IntArray:
     # an object without updates gets its minimum
-    updated = np.flatnonzero(objects.rates > 0.0)
+    updated = np.flatnonzero(objects.rates[rows] > 0.0)
     visits = least.copy()
     left = budget - int(least.sum()) + int(least[updated].sum())
     if left < int(least[updated].sum()):
         raise ValueError(f"the budget is {budget} visits, but the least numbers of visits add up to {least.sum()}")
     if not left:
         return visits
-    laws = [objects.laws.get(row) or Poisson(float(objects.rates[row])) for row in updated.tolist()]
+    changing = rows[updated]
+    laws = [objects.laws.get(row) or Poisson(float(objects.rates[row])) for row in changing.tolist()]
     visits[updated] = best_visits_of_laws(
-        laws, objects.weights[updated], left, 1.0, boundary, least[updated], most[updated]
+        laws, objects.weights[changing], left, 1.0, boundary, least[updated], most[updated]
     )
     return visits

@@ -21,6 +21,17 @@ def whole_budget(budget: float) -> int:
     return int(budget)
 
 
+def whole_of_owner(most: float) -> int:
+    """Return the most contacts of an owner as a whole number. Raises ValueError if that is none."""
+    whole = math.floor(most * (1.0 + 1e-12))  # a period of 0.3 s has three intervals of 0.1 s
+    if whole < 1:
+        raise ValueError(
+            f"a domain may have {most:g} contacts per period: expected an interval of at most a period "
+            "(--per-host-interval, with --discrete)"
+        )
+    return whole
+
+
 def gains_for(objective: str, rates: FloatArray, weights: FloatArray, boundary: Boundary) -> Gains:
     """Return the gains of objects with these rates and weights, (n,), for an objective."""
     if objective == "freshness":

@@ -74,7 +74,8 @@ def _nothing(columns: PartColumns) -> FloatArray:
     return np.zeros(len(columns))
 
 
-def _owners(columns: PartColumns) -> NDArray[np.intp]:
+def owners_of_all(columns: PartColumns) -> NDArray[np.intp]:
+    """(n,) the owners of objects, by number. Raises ValueError if they are not known."""
     if columns.owners is None:
         raise ValueError("expected the owners of all objects")
     return columns.owners
@@ -82,7 +83,7 @@ def _owners(columns: PartColumns) -> NDArray[np.intp]:
 
 def _of_owners(columns: PartColumns, values: FloatArray) -> FloatArray:
     """The sum over the objects of each owner, by number."""
-    sums: FloatArray = np.bincount(_owners(columns), weights=values)
+    sums: FloatArray = np.bincount(owners_of_all(columns), weights=values)
     return sums
 
 
@@ -103,28 +104,28 @@ def _sum_of_free(most: float, division: Division, columns: PartColumns) -> float
     """The sum of the refreshes of all objects that are at no bound, their own or that of their owner."""
     refreshes = clipped(division, columns)
     below = _of_owners(columns, refreshes) < most
-    return float(refreshes[is_free(refreshes, columns) & below[_owners(columns)]].sum())
+    return float(refreshes[is_free(refreshes, columns) & below[owners_of_all(columns)]].sum())
 
 
 def _limited(
     allocation: Allocation, most: float, division: Division, factor: float, columns: PartColumns
 ) -> FloatArray:
     """The refreshes of a division, those of free objects times a factor, and those of owners above `most` divided."""
-    owners = _owners(columns)
+    owners = owners_of_all(columns)
     refreshes = clipped(division, columns)
     above = _of_owners(columns, refreshes) >= most
     if factor != 1.0:
         refreshes[is_free(refreshes, columns) & ~above[owners]] *= factor
         np.clip(refreshes, *columns.reach(), out=refreshes)
     least, reach = columns.reach()
-    for rows in _rows_of(owners, above):
+    for rows in rows_of_owners(owners, above):
         refreshes[rows] = within_bounds(
             allocation, columns.rates[rows], columns.weights[rows], most, least[rows], reach[rows]
         )
     return refreshes
 
 
-def _rows_of(owners: NDArray[np.intp], chosen: NDArray[np.bool_]) -> Iterator[NDArray[np.intp]]:
+def rows_of_owners(owners: NDArray[np.intp], chosen: NDArray[np.bool_]) -> Iterator[NDArray[np.intp]]:
     """Yield the rows of the objects of each chosen owner."""
     rows = np.flatnonzero(chosen[owners])
     rows = rows[np.argsort(owners[rows], kind="stable")]

@@ -53,12 +53,12 @@ class FileParts:
 
     def __init__(self, paths: Sequence[Path], map_: MapOver, *, owned: bool = False) -> None:
         """`owned` says whether questions need the owners of objects."""
-        self.paths, self._map, self._owned = paths, map_, owned
+        self.paths, self.owned, self._map = paths, owned, map_
         self.rounds = 0
 
     def ask[A](self, question: Callable[[PartColumns], A]) -> list[A]:
         """Ask each part, where its file is read; see `allocation.parts.Parts`."""
-        return self.each(partial(_answer, question, self._owned), list(enumerate(self.paths)))
+        return self.each(partial(_answer, question, self.owned), list(enumerate(self.paths)))
 
     def each[B, A](self, function: Callable[[B], A], arguments: Sequence[B]) -> list[A]:
         """Return the values of the function, in the order of the arguments."""

@@ -33,6 +33,7 @@ from bestbefore.replay.planning.parted.parted_slots import CrawlerSlots, SlotSha
 from bestbefore.replay.planning.parted.parted_visits import VisitDivision, VisitDivisions, Visiting
 from bestbefore.replay.planning.slotted import COLUMNS, Slotted
 from bestbefore.replay.planning.target import PlanTarget, budget_reaching
+from bestbefore.replay.planning.whole_visits import whole_of_owner
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.formats.parquet import installed_polars
 from bestbefore.replay.traces.skipped import shortened
@@ -115,8 +116,10 @@ class PartedObjects:
         return lambda budget: divide(checked_budget(budget))
 
     def divide_whole(self, objective: str, boundary: Boundary) -> Divide:
-        """Return the function that divides budgets in whole numbers of contacts. Raises TraceError."""
-        return VisitDivisions(self.files, Visiting(objective, boundary), self.totals.objects)
+        """Return the function that divides budgets in whole numbers of contacts. Raises TraceError and ValueError."""
+        most = self._most_of_owner
+        visiting = Visiting(objective, boundary, None if most is None else whole_of_owner(most))
+        return VisitDivisions(self.files, visiting, self.totals.objects)
 
     def means(
         self, division: Division, measures: Sequence[str], boundary: Boundary = "periodic"

@@ -64,7 +64,7 @@ def slotted_in_parts(
 
     Returns all contacts, whose rows are the numbers of the parts, and the share of each part.
     """
-    ideal_s = files.each(partial(_ideal_times, division, period_s, boundary), list(enumerate(parts)))
+    ideal_s = files.each(partial(_ideal_times, division, period_s, boundary, owned=files.owned), list(enumerate(parts)))
     sizes = [times_s.size for times_s in ideal_s]
     crawls = Crawls(
         np.repeat(np.arange(len(parts)), sizes), np.concatenate(ideal_s), np.zeros(sum(sizes), dtype=np.bool_)
@@ -82,6 +82,8 @@ def part_crawls(contacts: FloatArray, part: PartFile, period_s: float, boundary:
     return evenly(contacts.astype(np.int64), period_s, boundary, part.first)
 
 
-def _ideal_times(division: Division, period_s: float, boundary: Boundary, numbered: tuple[int, PartFile]) -> FloatArray:
+def _ideal_times(
+    division: Division, period_s: float, boundary: Boundary, numbered: tuple[int, PartFile], *, owned: bool
+) -> FloatArray:
     number, part = numbered
-    return part_crawls(division(read_columns(part.path, number)), part, period_s, boundary).at_s
+    return part_crawls(division(read_columns(part.path, number, owned=owned)), part, period_s, boundary).at_s

@@ -114,6 +114,36 @@ def test_hosts_are_limited_in_parts_as_in_one_file(objective: str, objects: pl.D
         assert f", of which {1e4 - 3 * of_hosts.len():,.6g} are above what the domains may" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("objective", "slots"), [("freshness", ["--crawlers", "2", "--slots", "600,480"]), ("age", [])]
+)
+def test_hosts_are_limited_in_whole_numbers_too(
+    objective: str, slots: list[str], objects: pl.DataFrame, capsys: Capture
+) -> None:
+    domain = objects["id"].str.extract(r"//(\d+)\.").cast(pl.Int64)
+    ordered = objects.drop("min", "max").with_columns(part=domain % 4).sort("part", maintain_order=True)
+    ordered.drop("part").write_csv("o.csv")
+    for number in range(4):
+        ordered.filter(part=number).drop("part").write_parquet(f"parts/{number}.parquet")
+    asked = ["--budget", "600", "--objective", objective, "--discrete", "--per-host-interval", "80m", *slots]
+    assert run(["plan", "--objects", "o.csv", *asked, "--out", "one.csv"]) == 0
+    assert run(["plan", "--objects", "parts", *asked, "--out", "plan"]) == 0
+    one, parts = pl.read_csv("one.csv", infer_schema_length=None), written("plan")
+    assert parts["visits"].to_list() == one["visits"].to_list()
+    of_hosts = one.group_by(pl.col("id").str.extract(r"//(\d+)\.")).agg(pl.col("visits").sum())["visits"]
+    assert (of_hosts.max(), of_hosts.sum()) == (18, 600)
+    if slots:
+        assert len(written("plan/slots")) == 600
+    capsys.readouterr()
+    needy = [*asked[:-len(slots) or None][:-1], "8h"]
+    for source in ("o.csv", "parts"):
+        assert run(["plan", "--objects", source, *needy]) == (2 if objective == "age" else 0)
+        printed = capsys.readouterr()
+        assert "of one domain add up to 13, but it may have 3 at most" in printed.err or "above what" in printed.out
+        assert run(["plan", "--objects", source, *needy[:-1], "2d"]) == 2
+        assert "a domain may have 0.5 contacts per period" in capsys.readouterr().err
+
+
 def whole_bounds(objects: pl.DataFrame) -> None:
     """Make the bounds whole numbers: of each tenth object at least one contact, at most one to seven."""
     bounds = pl.DataFrame({"min": [float(i % 10 == 0) for i in range(N)], "max": [1.0 + i % 7 for i in range(N)]})
@@ -167,7 +197,7 @@ def test_a_target_and_the_summary_are_those_of_one_file(objects: pl.DataFrame, c
     (["--objects", "parts", "--crawlers", "2", "--slots", "9"], "--crawlers and --slots need --discrete"),
     (["--objects", "parts", "--discrete", *SLOTS, "--closed", "closed.csv"], "parts: slots are closed to 'a': closed"),
     (["--objects", "parts", "--boundary", "interval"], "--boundary needs --discrete"),
-    (["--objects", "parts", "--discrete", "--per-host-interval", "2"], "--per-host-interval is not for --discrete"),
+    (["--objects", "o.csv", "--discrete", "--per-host-interval", "2", "--made", "o.csv"], "interval is not for --made"),
     (["--objects", "parts", "--per-host-interval", "2"], "2.parquet: objects of '0.example', and others in 0.parquet"),
     (["--objects", "parts", "--discrete"], "parts/0.parquet: row 1: the least number of visits is"),
     (["--objects", "parts", "--out", "parts"], "--out parts: expected a new or empty folder"),
