@@ -215,7 +215,9 @@ class _StoreCollector(Collector):
         yield _counter("dropped_copies", "Copies not kept: the store was full or down.", status.dropped_copies)
         yield _gauge("store_write_lag_seconds", "Time since anything could be written.", status.write_lag_s)
         yield _counter_by("store_write_errors", "Entries that cannot be written.", "kind", status.write_errors)
-        yield _counter_by("store_corrupt_entries", "Corrupt entries found.", "kind", status.corrupt_entries)
+        # From 0 on: Prometheus sees no increase in a series that begins with its first event.
+        corrupt = dict.fromkeys(("key", "value", "body"), 0) | dict(status.corrupt_entries)
+        yield _counter_by("store_corrupt_entries", "Corrupt entries found.", "kind", corrupt)
         documentation = "1 for each condition that holds now."
         conditions = GaugeMetricFamily("bestbefore_store_condition", documentation, labels=["condition"])
         for condition in sorted(status.conditions):

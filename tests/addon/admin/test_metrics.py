@@ -111,6 +111,12 @@ def test_the_store_is_asked_when_metrics_are_read(metrics: Metrics) -> None:
     assert value(samples, "store_condition", condition="full") == 1
 
 
+def test_corrupt_entries_are_counted_from_0_so_that_an_alert_sees_the_first() -> None:
+    samples = scraped(Metrics(lambda: Status(corrupt_entries={"value": 1})))
+    found = [value(samples, "store_corrupt_entries_total", kind=kind) for kind in ("key", "value", "body")]
+    assert found == [0, 1, 0]
+
+
 def test_the_bytes_of_a_store_are_left_out_before_they_are_measured() -> None:
     assert ("bestbefore_store_bytes", frozenset()) not in scraped(Metrics(lambda: Status(store_bytes=None)))
 
