@@ -33,6 +33,7 @@ def test_the_references_have_each_command_and_key_with_what_it_accepts() -> None
     rows = configuration_reference.configuration_keys().splitlines()
     assert any(row.startswith("| `keep` | a duration, such as") and "| `7d` | How long a copy" in row for row in rows)
     assert [row for row in rows if row.startswith("| `") and row.endswith("|  |")] == []
+    assert any(row.startswith("| `weight` |") and "| `1` |" in row for row in rows)
 
 
 @pytest.mark.slow

@@ -88,7 +88,7 @@ def defaults(accepts: Mapping[str, Mapping[str, str]]) -> Mapping[str, Mapping[s
     }
     texts = {
         name: {
-            field.name: _default(getattr(part, field.name), accepts[name].get(field.name, ""))
+            field.name: _default(field.name, getattr(part, field.name), accepts[name].get(field.name, ""))
             for part in of
             for field in fields(part)
         }
@@ -99,10 +99,12 @@ def defaults(accepts: Mapping[str, Mapping[str, str]]) -> Mapping[str, Mapping[s
     return texts
 
 
-def _default(value: object, accepts: str) -> str:
-    if isinstance(value, float) and accepts.startswith("a duration"):
+def _default(key: str, value: object, accepts: str) -> str:
+    if isinstance(value, float):
+        if not accepts.startswith("a duration"):
+            return f"{value:g}"
         return "not set" if math.isinf(value) else value_text("ttl", "max_ttl", value)
-    return shown(value)
+    return shown(key, value)
 
 
 def meanings(classes: tuple[type, ...]) -> Mapping[str, str]:
