@@ -8,7 +8,6 @@ sys.path.insert(0, str(Path(__file__).parent / "site"))
 
 project = "bestbefore"
 version = release = version_of("bestbefore")
-copyright = "MIT licence"  # noqa: A001 - the name is Sphinx's
 extensions = ["myst_parser", "sphinx.ext.autodoc", "generated", "notebook"]
 exclude_patterns = ["site"]
 nitpicky = False  # types of numpy and of the inner modules have no page
@@ -31,3 +30,4 @@ html_title = f"bestbefore {version}"
 smartquotes = False  # `--live` is no dash, and quotes are those of the file
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
