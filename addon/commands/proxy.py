@@ -125,7 +125,7 @@ async def _run(
     assert starting is not None
     _on_signal(starting.cancel)
     # mitmproxy is imported only here, so that `bestbefore proxy --help` does not import it.
-    from bestbefore.addon.admin.output import text_stream
+    from bestbefore.addon.admin.log.output import text_stream
     from bestbefore.addon.admin.server import AdminAddressError
     from bestbefore.addon.hub.companions import of_hub, of_proxy
     from bestbefore.addon.proxy.allocator import limit_retained

@@ -39,6 +39,7 @@ def _readers(folder: Path) -> Mapping[str, Reader[Any]]:
         "traffic_clients": values.one_of(TRAFFIC_CLIENTS),
         "log_format": values.log_format,
         "log_file": values.path_from(folder),
+        "log_keep": values.duration_s,
         "log_query": values.boolean,
         "passthrough": values.list_of(values.host_pattern),
         "allow_clients": values.list_of(values.network),
@@ -75,6 +76,8 @@ def read_settings(
             problems.add_option("listen", given["listen"], message)
         else:
             problems.add_value(("proxy", "listen"), table["listen"], message)
+    if settings.log_keep is not None and settings.log_file is None:
+        problems.add_value(("proxy", "log_keep"), table["log_keep"], "there is no log file to keep: set log_file too")
     return settings
 
 

@@ -101,6 +101,8 @@ class Settings:
     """The format of the request log: a name, or a template."""
     log_file: Path | None = None
     """The file of the request log; None: standard output."""
+    log_keep: float | None = None
+    """How long the file of each day is kept, seconds; None: there is one file, which the proxy does not rotate."""
     log_query: bool = False
     """Whether URLs in the request log have their query; not in the format `line`."""
     passthrough: tuple[HostPattern, ...] = ()

@@ -16,6 +16,7 @@ _WHEN_NONE: Mapping[str, str] = {
     "allow_clients": "loopback only, or any with credentials",
     "credentials": "none asked for",
     "log_file": "standard output",
+    "log_keep": "not rotated by the proxy",
 }
 _NUMBERS = frozenset({"workers", "connections_per_host"})
 """Keys whose whole numbers are no sizes."""

@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 from aiohttp import web
 
-from bestbefore.addon.admin.log_formats import log_format
+from bestbefore.addon.admin.log.formats import log_format
 from bestbefore.addon.dashboard.recent import RecentRequests
 from bestbefore.addon.dashboard.source import ProxySource
 from bestbefore.addon.engine.outcome import Outcome

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from mitmproxy.connection import Client
 
 from bestbefore.addon.admin.event import Answered
+from bestbefore.addon.admin.log.output import Output
+from bestbefore.addon.admin.log.rotation import LogRotation
 from bestbefore.addon.admin.metrics import Metrics
-from bestbefore.addon.admin.output import Output
 from bestbefore.addon.admin.summary import Summary
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.settings import Settings
@@ -46,14 +47,22 @@ class Recording:
         self.log_traffic: Callable[[Answered], None] = lambda _: None
         """Adds to the traffic log; set when the service is started."""
         self._output: Output | None = None
+        self._rotation: LogRotation | None = None
         self._gathered: list[Answered] = []
         """What `add_soon` has added, in order."""
         self._timer: asyncio.TimerHandle | None = None
         """Records what was gathered, if nothing else has done so before."""
         self._watcher: Callable[[Sequence[Answered]], None] | None = None
 
-    def open_output(self, settings: Settings, *, log_requests: bool, heading: bool = True) -> None:
-        """Open the request log; `heading`: on a terminal, under a heading. Raises StartError."""
+    def open_output(
+        self, settings: Settings, *, log_requests: bool, heading: bool = True, rotates: bool = True
+    ) -> None:
+        """Open the request log. Raises StartError.
+
+        `heading`: on a terminal, under a heading. `rotates`: whether this process renames the file, if it is to be.
+        """
+        if rotates and settings.log_file is not None and settings.log_keep is not None:
+            self._rotation = LogRotation(settings.log_file, settings.log_keep, self._clock.now())
         try:
             self._output = Output(
                 settings.log_format,
@@ -158,6 +167,11 @@ class Recording:
         """Open the log file again, after it was renamed."""
         if self._output is not None:
             self._output.reopen()
+
+    def rotate(self) -> None:
+        """Begin another log file if another day has begun."""
+        if self._rotation is not None and self._rotation.turn(self._clock.now()):
+            self.reopen()
 
     async def log_summaries(self) -> None:
         """Print a summary of each hour that had exchanges, until cancelled."""

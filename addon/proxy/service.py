@@ -241,7 +241,12 @@ class Service:
             )
             self._closing.push_async_callback(self._admin.close)
         if not self.uses_hooks:
-            self.recording.open_output(settings, log_requests=self._log_requests, heading=self.place.is_first)
+            self.recording.open_output(
+                settings,
+                log_requests=self._log_requests,
+                heading=self.place.is_first,
+                rotates=not self.place.has_supervisor,
+            )
         if not self.place.has_supervisor:  # which writes that of all workers
             summaries = asyncio.create_task(self.recording.log_summaries())
             self._closing.push_async_callback(_cancelled, summaries)
@@ -287,6 +292,7 @@ class Service:
             self.admission.shortage.log_counts()
             self._poll_tunnels()
             self.poll_config()
+            self.recording.rotate()
 
     def _poll_tunnels(self) -> None:
         if self.place.is_first:  # of what it lifts, the others are informed

@@ -15,11 +15,12 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
+from bestbefore.addon.admin.log.output import text_stream
+from bestbefore.addon.admin.log.rotation import LogRotation
+from bestbefore.addon.admin.log.writer import Writer
 from bestbefore.addon.admin.metrics import exposition_of
-from bestbefore.addon.admin.output import text_stream
 from bestbefore.addon.admin.server import AdminAddressError, AdminServer
 from bestbefore.addon.admin.summary import Summary
-from bestbefore.addon.admin.writer import Writer
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.settings import DEFAULT_ADMIN, Address, Settings
 from bestbefore.addon.config.watch import ConfigWatch, Reloaded
@@ -189,10 +190,14 @@ class _Supervisor(Collector):
     async def _watch_over(self, texts: Writer) -> None:
         """Look for a changed configuration and collect reports each second, until a signal to stop."""
         summary_s = self._clock.monotonic() + SUMMARY_EVERY_S
+        file, keep_s = self._settings.log_file, self._settings.log_keep
+        rotation = None if file is None or keep_s is None else LogRotation(file, keep_s, self._clock.now())
         while not self._stopping.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), RELOAD_EVERY_S)
             self._poll_config()
+            if rotation is not None and rotation.turn(self._clock.now()):
+                self._reopen()
             await self._refresh()
             for worker in self._workers:
                 worker.check()
@@ -214,9 +219,12 @@ class _Supervisor(Collector):
         self._stop(Stop() if self._stopping.is_set() else Drain())
 
     def _hang_up(self) -> None:
+        self._reopen()
+        self._poll_config()
+
+    def _reopen(self) -> None:
         for worker in self._workers:
             worker.send(Reopen())
-        self._poll_config()
 
     async def _end(self) -> None:
         """Wait until all workers have ended."""

@@ -1,6 +1,7 @@
 """What the log says of requests, tunnels and upgraded connections, beside what passed on the sockets."""
 
 import json
+import os
 import re
 import signal
 import socket
@@ -188,3 +189,28 @@ def wait_until(happened: Callable[[], object]) -> None:
     while not happened():
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_log_of_another_day_is_renamed_and_all_workers_go_on_in_a_new_one(
+    start_proxy: Any, start_raw_origin: Any, tmp_path: Path, workers: int
+) -> None:
+    log, config = tmp_path / "access.log", tmp_path / "bestbefore.toml"
+    log.write_text("of another day\n")
+    os.utime(log, (1_706_227_200, 1_706_227_200))
+    (tmp_path / "access.log.2023-12-01").touch()
+    config.write_text(f'[proxy]\nworkers = {workers}\nlog_file = "{log.name}"\nlog_keep = "3650d"\n')
+    proxy = start_proxy("--config", str(config))
+    renamed = tmp_path / "access.log.2024-01-26"
+    until_s = time.monotonic() + 20
+    while not (renamed.exists() and log.exists()):
+        assert time.monotonic() < until_s
+        time.sleep(0.05)
+    url = start_raw_origin(b"HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 2\r\n\r\nok")
+    for number in range(20):  # on connections of their own, so that each worker has some
+        proxy.get(f"{url}/{number}")
+    while len(log.read_text().splitlines()) < 20:
+        assert time.monotonic() < until_s
+        time.sleep(0.05)
+    assert renamed.read_text() == "of another day\n"
+    assert (tmp_path / "access.log.2023-12-01").exists()

@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from bestbefore.addon.admin.event import Answered
-from bestbefore.addon.admin.requestlog import RequestLines
+from bestbefore.addon.admin.log.requests import RequestLines
 from bestbefore.addon.commands.clients.address import client_address
 from bestbefore.addon.commands.clients.admin_pages import AdminPages
 from bestbefore.addon.commands.store_options import parse_objects

@@ -105,6 +105,7 @@ traffic_keep = "7d"
 traffic_clients = "none"
 log_format = "{time} {url}"
 log_file = "access.log"
+log_keep = "60d"
 log_query = true
 passthrough = ["*.bank.example", "bank.example"]
 allow_clients = ["192.0.2.0/24", "2001:db8::/32"]
@@ -261,6 +262,12 @@ def test_a_target_names_the_objective_and_a_byte_budget_has_a_period(load: Load)
     assert (prefetch.objective, prefetch.target.measure, prefetch.target.value) == ("delay", "delay", 600.0)
     assert (prefetch.budget_bytes.per_day, str(prefetch.budget_bytes)) == (1 << 20, "7MiB/week")
     assert load('[prefetch]\nobjective = "age"\ntarget = "age 2h"').prefetch.objective == "age"
+
+
+def test_only_a_log_file_can_be_kept(load: Load, problems: Problems) -> None:
+    told = "there is no log file to keep: set log_file too"
+    assert problems('[proxy]\nlog_keep = "30d"') == [f'c.toml:2: [proxy] log_keep = "30d": {told}']
+    assert load('[proxy]\nlog_keep = "30d"', log_file="access.log").settings.log_keep == 30 * 86_400
 
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:8080", "[::]:8080", "proxy.lan:8080"])

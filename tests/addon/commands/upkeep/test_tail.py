@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from bestbefore.addon.admin.event import Answered
-from bestbefore.addon.admin.log_formats import log_format
-from bestbefore.addon.admin.requestlog import RequestLines
+from bestbefore.addon.admin.log.formats import log_format
+from bestbefore.addon.admin.log.requests import RequestLines
 from bestbefore.addon.engine.outcome import Outcome
 
 Run = Callable[..., tuple[int, str, str]]

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from bestbefore.addon.admin.event import Answered
+from bestbefore.addon.admin.log.writer import Writer
 from bestbefore.addon.admin.sanitize import bare_url, plain_word
 from bestbefore.addon.admin.units import size, span, utc
-from bestbefore.addon.admin.writer import Writer
 from bestbefore.addon.engine.outcome import Outcome
 
 _STYLES = {

@@ -12,8 +12,8 @@ from typing import TextIO
 
 import pytest
 
-from bestbefore.addon.admin import writer as module
-from bestbefore.addon.admin.writer import Writer
+from bestbefore.addon.admin.log import writer as module
+from bestbefore.addon.admin.log.writer import Writer
 
 
 def read_all(descriptor: int) -> str:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TextIO
 
 from bestbefore.addon.admin.event import Answered
-from bestbefore.addon.admin.log_formats import LogFormat, log_format
-from bestbefore.addon.admin.requestlog import RequestLog
-from bestbefore.addon.admin.writer import Writer
+from bestbefore.addon.admin.log.formats import LogFormat, log_format
+from bestbefore.addon.admin.log.requests import RequestLog
+from bestbefore.addon.admin.log.writer import Writer
 
 
 class Output:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bestbefore.addon.admin.event import Answered
-from bestbefore.addon.admin.output import Output, text_stream
+from bestbefore.addon.admin.log.output import Output, text_stream
 
 ONE = Answered(time_s=0.0, client="192.0.2.7", method="GET", url="http://example.org/1", status=200)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bestbefore.addon.admin.event import Answered
-from bestbefore.addon.admin.requestlog import HEADING, RequestLog
-from bestbefore.addon.admin.writer import Writer
+from bestbefore.addon.admin.log.requests import HEADING, RequestLog
+from bestbefore.addon.admin.log.writer import Writer
 from bestbefore.addon.engine.outcome import Outcome
 
 HIT = Answered(

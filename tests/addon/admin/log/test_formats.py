@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bestbefore.addon.admin.event import Answered
-from bestbefore.addon.admin.log_formats import log_format
+from bestbefore.addon.admin.log.formats import log_format
 from bestbefore.addon.admin.sanitize import logged_url
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.log_template import FIELDS
