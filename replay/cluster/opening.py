@@ -94,7 +94,8 @@ def installed_distributed() -> Any:
         import distributed
     except ImportError:
         raise ClusterError("Dask needs the extra 'dask': pip install '.[dask]' in a clone") from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # errors are raised, and Dask logs each many times
+    for name in ("distributed", "distributed.client"):  # the second has a level of its own
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # errors are raised, and Dask logs each many times
     # A function is sent once with its data, as the feeds of a paper, of which Dask would print a warning.
     dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"})
     return distributed

@@ -13,9 +13,9 @@ from bestbefore.replay.evaluation.evaluation import Counted, Setting, SettingCou
 from bestbefore.replay.evaluation.halves import Half
 from bestbefore.replay.evaluation.offline_bound import OfflineBound
 from bestbefore.replay.parted.manifest import PartedTrace
-from bestbefore.replay.parted.replaying import ignore, total
+from bestbefore.replay.parted.reading import read_part
+from bestbefore.replay.parted.replaying import total
 from bestbefore.replay.traces.columns.columns import Requests, Updates
-from bestbefore.replay.traces.columns.files import read_requests, read_updates
 from bestbefore.replay.traces.columns.selection import requests_of, updates_of
 
 Work = Callable[[Callable[[Any], Any], Sequence[Any]], AbstractContextManager[Iterator[tuple[int, Any]]]]
@@ -55,9 +55,7 @@ class PartCases:
 
     def of(self, number: int) -> Case:
         """Read a part. Raises TraceError."""
-        part = self.trace.parts[number]
-        updates = read_updates(self.folder / part.updates, ignore)
-        requests = read_requests(self.folder / part.requests, ignore)
+        updates, requests = read_part(self.trace, self.folder, number)
         if self.half is not Half.ALL:
             names = {name for name in (*updates.objects, *requests.objects) if self.half.has(name)}
             updates, requests = updates_of(updates, names), requests_of(requests, names)

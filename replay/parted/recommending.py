@@ -8,14 +8,14 @@ from typing import Any, Protocol
 
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.replay.parted.manifest import PartedTrace
-from bestbefore.replay.parted.replaying import ignore, pieces
+from bestbefore.replay.parted.reading import read_part
+from bestbefore.replay.parted.replaying import pieces
 from bestbefore.replay.parts import Parts
 from bestbefore.replay.recommend import PartCounts, WholeReplays
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.engines import Engines
 from bestbefore.replay.simulate.scenario import Scenario
 from bestbefore.replay.traces.columns.columns import Requests, Updates
-from bestbefore.replay.traces.columns.files import read_requests, read_updates
 
 MakeScenario = Callable[[Updates, Requests], Scenario]
 """Makes the scenario of a part."""
@@ -60,9 +60,7 @@ class PartReader:
         number, question = asked
         if self._last is None or self._last[0] != number:
             self._last = None  # so that memory holds one part
-            part = self._trace.parts[number]
-            updates = read_updates(self._folder / part.updates, ignore)
-            requests = read_requests(self._folder / part.requests, ignore)
+            updates, requests = read_part(self._trace, self._folder, number)
             self._last = number, PartInMemory(requests, self._make(updates, requests))
         return question(self._last[1])
 

@@ -12,6 +12,7 @@ from bestbefore.addon.admin.units import utc
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.replay.kernels.rule import shares_groups
 from bestbefore.replay.parted.manifest import PartedTrace
+from bestbefore.replay.parted.reading import read_part
 from bestbefore.replay.report.facts import condition_facts
 from bestbefore.replay.report.measure import REQUESTS, Measure
 from bestbefore.replay.simulate.breakdown import Breakdown
@@ -22,7 +23,6 @@ from bestbefore.replay.simulate.runs import Run, condition_names, history_name
 from bestbefore.replay.simulate.scenario import Cache
 from bestbefore.replay.sweeps.finished_points import FinishedPoints, Row, Rows
 from bestbefore.replay.traces.columns.columns import Requests, Updates
-from bestbefore.replay.traces.columns.files import read_requests, read_updates
 
 MakeRuns = Callable[[Updates, Requests], Sequence[Run]]
 """Makes the replays of a part, one for each kind of history."""
@@ -48,11 +48,8 @@ class PartReplay:
         Raises TraceError, and ValueError for a policy that the engine cannot replay.
         """
         number, wanted = work
-        part = self.trace.parts[number]
-        updates = read_updates(self.folder / part.updates, ignore)
-        requests = read_requests(self.folder / part.requests, ignore)
         found = []
-        for run, policies in zip(self.make(updates, requests), wanted, strict=True):
+        for run, policies in zip(self.make(*read_part(self.trace, self.folder, number)), wanted, strict=True):
             for policy in policies:
                 if (why := run.obstacle(policy)) is not None:
                     raise ValueError(f"{policy.name}: {why}: replay the parts with --through plain")
@@ -60,10 +57,6 @@ class PartReplay:
                 run.prepare(policies)
             found.append([run.rows(policy) for policy in policies])
         return found
-
-
-def ignore(_: str) -> None:
-    """Ignore a warning: what there is to say of the trace was said when it was divided."""
 
 
 def obstacle(trace: PartedTrace, grouping: Grouping, policy: Policy) -> str | None:

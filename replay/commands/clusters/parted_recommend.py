@@ -13,8 +13,9 @@ from bestbefore.replay.commands.clusters.on_option import opened_cluster
 from bestbefore.replay.commands.progress import in_order
 from bestbefore.replay.commands.scenario_options import ScenarioOptions
 from bestbefore.replay.parted.manifest import PartedTrace
+from bestbefore.replay.parted.reading import ignore
 from bestbefore.replay.parted.recommending import PartedReplays, PartReader, Question, replayed_ends
-from bestbefore.replay.parted.replaying import ignore, obstacle
+from bestbefore.replay.parted.replaying import obstacle
 from bestbefore.replay.parts import Parts
 from bestbefore.replay.planning.parted.part_files import MapOver
 from bestbefore.replay.simulate.observed import Warm

@@ -13,7 +13,8 @@ from bestbefore.replay.commands.progress import bar
 from bestbefore.replay.commands.run_options import RunOptions
 from bestbefore.replay.commands.scenario_options import ScenarioOptions
 from bestbefore.replay.parted.manifest import PartedTrace
-from bestbefore.replay.parted.replaying import PartedRun, PartedSweep, PartReplay, ignore
+from bestbefore.replay.parted.reading import ignore
+from bestbefore.replay.parted.replaying import PartedRun, PartedSweep, PartReplay
 from bestbefore.replay.report.folder import FINISHED
 from bestbefore.replay.simulate.breakdown import Breakdown
 from bestbefore.replay.simulate.engines import Through

@@ -1,6 +1,7 @@
 """Schedulers and workers are the processes that `dask` starts."""
 
 import gc
+import logging
 import os
 import signal
 import socket
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from bestbefore.replay.cluster.errors import ClusterError
-from bestbefore.replay.cluster.opening import _check_versions, join_cluster, start_cluster
+from bestbefore.replay.cluster.opening import _check_versions, installed_distributed, join_cluster, start_cluster
 
 OWN = {"dask": "1", "distributed": "1", "python": "3.13.1.final.0", "numpy": "2"}
 CLIENT = {"packages": {**OWN, "bestbefore": version("bestbefore")}}
@@ -96,6 +97,13 @@ def test_a_scheduler_without_workers_is_waited_for_and_refused(
         join_cluster(f"tcp://127.0.0.1:{port}"),
     ):
         pass
+
+
+@pytest.mark.parametrize("name", ["distributed", "distributed.client", "distributed.scheduler"])
+def test_what_dask_logs_is_not_printed(name: str) -> None:
+    """Such as "Failed to reconnect to scheduler", before the line that says so."""
+    installed_distributed()
+    assert not logging.getLogger(name).isEnabledFor(logging.ERROR)
 
 
 PARENT = """

@@ -10,8 +10,8 @@ import pytest
 
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.replay.commands.scenario_options import ScenarioOptions
+from bestbefore.replay.parted.reading import ignore
 from bestbefore.replay.parted.recommending import PartedReplays, PartReader, Question, replayed_ends
-from bestbefore.replay.parted.replaying import ignore
 from bestbefore.replay.parted.splitting import split
 from bestbefore.replay.parts import Parts
 from bestbefore.replay.recommend import PartCounts, WholeReplays

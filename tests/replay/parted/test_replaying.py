@@ -8,7 +8,8 @@ import pytest
 
 from bestbefore.replay.commands.run_options import RunOptions
 from bestbefore.replay.commands.scenario_options import ScenarioOptions
-from bestbefore.replay.parted.replaying import PartedRun, PartedSweep, PartReplay, ignore, total
+from bestbefore.replay.parted.reading import ignore
+from bestbefore.replay.parted.replaying import PartedRun, PartedSweep, PartReplay, total
 from bestbefore.replay.parted.splitting import split
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.engines import Through

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bestbefore.replay.commands.evaluate import NAME, command
-from bestbefore.replay.parted.replaying import ignore
+from bestbefore.replay.parted.reading import ignore
 from bestbefore.replay.parted.splitting import split
 from bestbefore.replay.traces.columns.files import read_requests, read_updates
 
