@@ -118,7 +118,10 @@ class CalmHttp2Server(Http2Server):
         lines = [(b":status", b"%d" % answer.head.status), *fields]
         self.h2_conn.send_headers(stream_id, lines, end_stream=not answer.body)
         if answer.body:
-            self.h2_conn.send_data(stream_id, answer.body, end_stream=True)
+            is_one_frame = len(answer.body) <= self.h2_conn.max_outbound_frame_size
+            self.h2_conn.send_data(stream_id, answer.body, end_stream=is_one_frame)
+            if not is_one_frame:  # mitmproxy ends no stream with data that it divides
+                self.h2_conn.end_stream(stream_id)
         self._counting.hits.keep(stream_id, answer.repeat, lines, answer.body)
         answer.finish(len(answer.body), complete=True)
         return True

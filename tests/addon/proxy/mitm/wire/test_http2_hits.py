@@ -143,6 +143,22 @@ def test_each_request_is_answered_once_past_h2_or_by_it(context: Context, seed: 
     assert memory.repeated > 10
 
 
+@pytest.mark.parametrize("size", [16_384, 16_385, 32_768, 40_000, 65_535, 65_536, 200_000])
+def test_a_stream_ends_after_content_of_any_size(context: Context, size: int) -> None:
+    memory = Memory()
+    wire = Wire(context, memory)
+    for _ in range(3):  # the last is repeated
+        number = wire.client.get_next_available_stream_id()
+        pseudo = [(":method", "GET"), (":scheme", "https"), (":authority", "a"), (":path", f"/a={size}")]
+        wire.client.send_headers(number, pseudo, end_stream=True)
+        wire.client.increment_flow_control_window(size)
+        wire.send()
+        if number not in wire.ended:
+            wire.client.increment_flow_control_window(size, number)
+            wire.send()
+        assert (number in wire.ended, wire.sizes[number]) == (True, size)
+
+
 FIELD = st.tuples(st.sampled_from(["a", "b", ":path", "cookie"]), st.text("xyz", max_size=150), st.booleans())
 
 
