@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+from click.core import ParameterSource
 
 from bestbefore.addon.admin.report import ListedObject, ObjectReport
 from bestbefore.addon.admin.show import list_text, object_text
@@ -60,6 +61,10 @@ def command(
       bestbefore show --limit 100 --sort unchanged
       bestbefore show http://www.example.org/feed.xml --json | jq .observed.updates
     """  # noqa: D301 - click keeps lines after a backspace
+    given = click.get_current_context().get_parameter_source
+    for option in ("limit", "sort"):
+        if (url is not None or hub is not None) and given(option) is ParameterSource.COMMANDLINE:
+            raise InputError(f"--{option} is of the list, which is shown without URL and --hub")
     if hub is not None:
         if url is not None:
             raise InputError("URL and --hub exclude each other")

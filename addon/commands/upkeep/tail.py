@@ -24,6 +24,8 @@ from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.store.cache.tombstones import matcher
 
+EARLIER = 20
+"""How many earlier lines come first."""
 EVERY_S = 0.25
 """How often the file is looked at, real seconds."""
 LAST_BYTES = 8 << 20
@@ -75,9 +77,9 @@ _decode = msgspec.json.Decoder(_Line).decode
 @click.option("--admin", metavar="HOST:PORT",
               help="Follow the requests of a proxy at this admin address, also http://USER:PASSWORD@HOST:PORT; "
               "without a log.")
-@click.option("--lines", type=click.IntRange(0), metavar="N", default=20, show_default=True,
-              help="Number of earlier lines that are shown first.")
-@click.option("--all", "everything", is_flag=True, help="Show all lines that there are, and end.")
+@click.option("--lines", type=click.IntRange(0), metavar="N",
+              help=f"Number of earlier lines that are shown first  [default: {EARLIER}]")
+@click.option("--all", "everything", is_flag=True, help="Show all lines that there are, or the last N, and end.")
 @click.option("--url", "pattern", metavar="PATTERN", help="Only these objects: a URL or pattern such as example.org.")
 @click.option("--client", metavar="ADDRESS", help="Only requests from this address.")
 @click.option("--verdict", "verdicts", multiple=True, type=click.Choice([str(one) for one in Outcome]),
@@ -86,8 +88,9 @@ _decode = msgspec.json.Decoder(_Line).decode
 @click.option("--slower", metavar="DURATION", help="Only those that took this or longer: seconds, or s, m, h or d.")
 @click.option("--json", "as_json", is_flag=True, help="Print the lines as they are in the log: a JSON object each.")
 def command(
-    file: Path | None, config_file: Path | None, admin: str | None, lines: int, pattern: str | None, client: str | None,
-    verdicts: tuple[str, ...], reasons: tuple[str, ...], slower: str | None, *, everything: bool, as_json: bool,
+    file: Path | None, config_file: Path | None, admin: str | None, lines: int | None, pattern: str | None,
+    client: str | None, verdicts: tuple[str, ...], reasons: tuple[str, ...], slower: str | None, *, everything: bool,
+    as_json: bool,
 ) -> None:
     """Follow the request log in FILE, or in the log_file of --config, also over rotations. Ctrl-C ends it.
 
@@ -113,7 +116,8 @@ def command(
         if shown.heading is not None and not as_json:
             click.echo(shown.heading)
         earlier = _matching(followed, path, filters)
-        for raw, one in earlier if everything else deque(earlier, maxlen=lines):
+        most = EARLIER if lines is None else lines
+        for raw, one in earlier if everything and lines is None else deque(earlier, maxlen=most):
             click.echo(raw if as_json else shown.line(one))
         while not everything:
             sys.stdout.flush()
@@ -126,7 +130,7 @@ def _opened(path: Path, *, everything: bool) -> FollowedFile:
     try:
         return FollowedFile(path, None if everything else LAST_BYTES)
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
+        raise InputError(f"{path}: {error.strerror}: expected the file of the request log") from None
 
 
 def _filters(

@@ -232,3 +232,6 @@ def test_the_json_of_an_object_has_what_the_example_of_the_help_selects(show: Sh
 
 def test_a_url_and_a_hub_exclude_each_other(show: Show) -> None:
     assert show(FEED, "--hub", "redis://127.0.0.1:1/0") == (2, "", "bestbefore: URL and --hub exclude each other\n")
+    for option, value in (("--limit", "3"), ("--sort", "url")):
+        told = f"bestbefore: {option} is of the list, which is shown without URL and --hub\n"
+        assert show(FEED, option, value) == (2, "", told)

@@ -47,10 +47,13 @@ def test_the_lines_are_those_that_the_proxy_prints_and_pass_the_filters(
     lines = RequestLines(sys.stdout)
     assert bestbefore("tail", "--all", log, *options) == (0, "".join(lines.line(one) + "\n" for one in passed), "")
     assert bestbefore("tail", "--all", "--json", log, *options)[1] == "".join(as_json(one) + "\n" for one in passed)
+    last = "".join(lines.line(one) + "\n" for one in passed[-1:])
+    assert bestbefore("tail", "--all", "--lines", "1", log, *options) == (0, last, "")
 
 
 def test_what_cannot_be_followed_is_an_error_of_one_line(bestbefore: Run, log: Path, tmp_path: Path) -> None:
-    assert bestbefore("tail", tmp_path / "none") == (2, "", f"bestbefore: {tmp_path}/none: No such file or directory\n")
+    told = f"bestbefore: {tmp_path}/none: No such file or directory: expected the file of the request log\n"
+    assert bestbefore("tail", tmp_path / "none") == (2, "", told)
     assert bestbefore("tail", log, "--admin", "x:1") == (2, "", "bestbefore: FILE and --admin exclude each other\n")
     config = tmp_path / "off.toml"
     config.write_text('[proxy]\nadmin = "off"\n')
