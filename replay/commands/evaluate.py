@@ -151,7 +151,8 @@ def command(
     _print_tables(compared)
     if folder is not None:
         page = Page(NAME, made())
-        report.write(page, compared, words, _spent(compared))
+        spent = _spent(compared) if parts_path is None else _spent_in_parts(compared, on)
+        report.write(page, compared, words, spent)
         click.echo(page.write(folder))
 
 
@@ -206,6 +207,14 @@ def _spent(compared: Comparison) -> str:
         f"Parameters have up to {most} values. This run took {minutes:.1f} minutes of processor time for "
         f"{counted(replayed, 'replay')}{before}."
     )
+
+
+def _spent_in_parts(compared: Comparison, on: str | None) -> str:
+    """Say how much was replayed, and the processor time unless other machines spent it."""
+    replayed = sum(outcome.replayed for outcome in compared.outcomes)
+    most = max(len(one.points) for one in compared.policies)
+    time = f" in {sum(os.times()[:4]) / 60.0:.1f} minutes of processor time" if on is None else ""
+    return f"Parameters have up to {most} values. This run made {counted(replayed, 'replay')} of parts{time}."
 
 
 def _policies(specs: Sequence[str], points: int) -> list[Compared]:

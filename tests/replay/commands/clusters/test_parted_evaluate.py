@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from bestbefore.replay.cluster.opening import start_cluster
 from bestbefore.replay.commands.evaluate import NAME, command
 from bestbefore.replay.parted.reading import ignore
 from bestbefore.replay.parted.splitting import split
@@ -38,7 +39,17 @@ def test_the_evaluation_is_that_of_the_whole_trace(traces: Path, tmp_path: Path)
     assert [one.stdout for one in parts] == [whole.stdout + page] * 2
     text = (tmp_path / f"{NAME}.md").read_text()
     assert "From a trace in parts, of 6,565 requests and 453 updates." in text
-    assert "for 0 replays; " in text
+    assert "This run made 0 replays of parts in " in text
+
+
+@pytest.mark.slow
+def test_the_processor_time_of_a_cluster_is_not_that_of_this_machine(traces: Path, tmp_path: Path) -> None:
+    with start_cluster(1, lambda _: None) as cluster:
+        given = ["--trace", str(traces / "prefix"), *ASKED, "--on", cluster.client.scheduler.address]
+        assert run(*given, "--out", str(tmp_path)).exit_code == 0
+    text = (tmp_path / f"{NAME}.md").read_text()
+    assert " replays of parts.\n" in text
+    assert "processor time" not in text
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
