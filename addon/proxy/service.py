@@ -39,6 +39,7 @@ from bestbefore.addon.proxy.state import WorkerState
 from bestbefore.addon.proxy.tunnels.interception import Interception
 from bestbefore.addon.proxy.tunnels.listing import TunnelListing
 from bestbefore.addon.store.backend.interface import Tombstone
+from bestbefore.addon.store.cache.replacements import Replaced
 from bestbefore.addon.store.cache.tombstones import matcher_of
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.traffic.files import TrafficFiles
@@ -171,7 +172,8 @@ class Service:
         )
         self._closing.push_async_callback(self.store.close)
         self.state.relay.on(Tombstone, self.store.invalidation.take_over)
-        self.store.invalidation.pass_on = self.state.relay.pass_on
+        self.state.relay.on(Replaced, self.store.take_replaced)
+        self.store.invalidation.pass_on = self.store.replacements.pass_on = self.state.relay.pass_on
         self._poll_tunnels()
         self._traffic.start()
         self._closing.push_async_callback(self._traffic.close)

@@ -19,6 +19,7 @@ from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices, log
 from bestbefore.addon.store.cache.pending_counts import PendingCounts
 from bestbefore.addon.store.cache.planning import Planning
+from bestbefore.addon.store.cache.replacements import Replacements
 from bestbefore.addon.store.cache.sweep import Sweep
 from bestbefore.addon.store.cache.tombstones import (
     Tombstones,
@@ -68,17 +69,11 @@ class Store:
         self._histories = Histories(
             self._link, self._tombstones, self.notices, faults, lambda label, gain: self._groups.gained(label, gain)
         )
+        self.replacements = Replacements()
         self._copies = Copies(
-            self._link,
-            clock,
-            self._tombstones,
-            self.notices,
-            faults,
-            hot_max=hot_max,
-            keep_s=keep_s,
-            store_max=store_max,
-            has_peers=has_peers,
-        )
+            self._link, clock, self._tombstones, self.notices, faults, hot_max=hot_max, keep_s=keep_s,
+            store_max=store_max, has_peers=has_peers, replacements=self.replacements,
+        )  # fmt: skip
         self.contact_leases = ContactLeases(self._link, self._copies, clock.monotonic, has_peers=has_peers)
         self.sites = Sites(self._link, faults)
         self._groups = Groups(self._link, clock, self._histories.waiting_gain)
@@ -118,6 +113,7 @@ class Store:
         self._closed = False
         # Called for each request: bound here to save a hit one function call.
         self.hot = self._copies.hot
+        self.take_replaced = self._copies.take_replaced
         self.equivalent = self._copies.equivalent
         self.dictionaries = self._copies.dictionaries
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from http.client import HTTPConnection, HTTPException
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -313,3 +314,43 @@ def test_what_one_worker_finds_or_is_asked_applies_at_the_other_at_once(
     one.close(), other.close()
     assert proxy.stop() == 0
     assert "Traceback" not in proxy.output()
+
+
+class _Page(BaseHTTPRequestHandler):
+    """A page that is fresh for an hour, with what is in `content`."""
+
+    protocol_version = "HTTP/1.1"
+    content = b"1"
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Cache-Control", "max-age=3600")
+        self.send_header("ETag", f'"{self.content.decode()}"')
+        self.send_header("Content-Length", str(len(self.content)))
+        self.end_headers()
+        self.wfile.write(self.content)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_what_one_worker_has_replaced_the_other_serves_no_more(
+    start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though its own copy in memory is fresh."""
+    proxy = start_proxy("--workers", "2")
+    one, other = (_At(proxy, worker) for worker in sorted(workers_of(proxy)))
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Page) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}/page"
+        one.ask(url)
+        wait_until(lambda: other.is_hit(url))
+        for _ in range(3):
+            assert other.ask(url)[0] == b"1"
+        monkeypatch.setattr(_Page, "content", b"2")
+        assert one.ask(url, **{"Cache-Control": "no-cache"})[0] == b"2"
+        wait_until(lambda: other.ask(url)[0] == b"2")
+        assert "; hit" in other.ask(url)[1]
+        server.shutdown()
+    one.close()
+    other.close()

@@ -1,5 +1,6 @@
 """Copies: in memory, pending, and in the backend."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
@@ -23,6 +24,7 @@ from bestbefore.addon.store.cache.faults import Faults, short, write_each
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.memory_cache import MemoryCache
 from bestbefore.addon.store.cache.notices import Notices
+from bestbefore.addon.store.cache.replacements import Replaced, Replacements
 from bestbefore.addon.store.cache.tombstones import Tombstones
 from bestbefore.addon.store.cache.write_behind import any_of
 from bestbefore.addon.store.dictionary_index import DictionaryIndex
@@ -59,10 +61,12 @@ class Copies:
         keep_s: float,
         store_max: int | None,
         has_peers: bool = False,
+        replacements: Replacements | None = None,
     ) -> None:
         """`store_max`: how many bytes may be stored; None if the backend bounds itself.
 
-        `has_peers`: other processes store copies too, which are looked for before an origin is asked.
+        `has_peers`: other processes store copies too, which are looked for before an origin is asked. `replacements`
+        announces to them what is replaced.
         """
         self._link = link
         self._clock = clock
@@ -72,6 +76,7 @@ class Copies:
         self._keep_s = keep_s
         self._store_max = store_max
         self._has_peers = has_peers
+        self._replacements = replacements or Replacements()
         self._hot = MemoryCache(hot_max)
         self._searches = SearchIndex()
         self._dictionaries = DictionaryIndex()
@@ -206,7 +211,12 @@ class Copies:
         others = [c for c in before.copies if _variant(c) != _variant(copy)]
         self._hot.put(copy.url, copy.partition, CopySet(_in_order([copy, *others]), bodies, before.complete))
         self._index(copy)
+        replaces = copy.url in self._replacements or any(
+            _variant(c) == _variant(copy) and c.body != copy.body for c in before.copies
+        )
         self._queue(copy, body)
+        if replaces:
+            self._replacements.add(copy.url)
 
     def _index(self, copy: Copy) -> None:
         self._searches.add(copy)
@@ -235,6 +245,7 @@ class Copies:
             self.waiting_bytes -= _bytes(put)
             if not variants:
                 del self._waiting[copy.url]
+                self._replacements.discard(copy.url)
         return put
 
     def _refuse(self, puts: Iterable[Put]) -> None:
@@ -260,6 +271,11 @@ class Copies:
         """Read the copies of an object, or of all, again that were current last before a moment."""
         self._hot.filter(lambda copy: copy.current_s < before_s, url)
 
+    def take_replaced(self, news: Replaced) -> None:
+        """Read the copies of objects again that another worker has replaced."""
+        for url in news.urls:
+            self.leave_memory(url, math.inf)
+
     def forget_all(self) -> None:
         """Remove all copies in process: tombstones may have been missed."""
         self._hot.clear()
@@ -281,6 +297,7 @@ class Copies:
         """Write a batch of pending copies; a full backend refuses it. Raises UnavailableError, UnwritableError."""
         # Tombstones received from here on apply to pending copies, and not to those that are being written.
         puts, applied = self._batch(), self._tombstones.applied_number
+        replaced = self._replacements.among(put.copy.url for put in puts)
         try:
             self._need_room(backend.size_bytes)
             for put, error in await write_each(puts, partial(backend.put, applied=applied)):
@@ -298,6 +315,7 @@ class Copies:
             self._written_bytes += _bytes(put)
             if self._waiting.get(put.copy.url, {}).get(_variant(put.copy)) is put:
                 self._take(put.copy)
+        self._replacements.announce(replaced)
         if not self.waiting:
             self._notices.end("copies", "all waiting copies are written to the store")
 
