@@ -17,7 +17,7 @@ from bestbefore.replay.traces.columns.columnar import Text
 from bestbefore.replay.traces.columns.columns import ROWS_AT_ONCE, IdArray, Requests, Updates, occurring
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.formats.parquet import write_events
-from bestbefore.replay.whole_file import whole_file
+from bestbefore.replay.whole_file import naming, whole_file
 
 BYS = (BY_OBJECT, Grouping.PREFIX.value, Grouping.DOMAIN.value)
 MOST_PARTS = 512
@@ -42,6 +42,16 @@ def split(updates: Updates, requests: Requests, folder: Path, by: str, parts: in
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise TraceError(f"{folder}: exists: expected a new folder")
     folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with naming(folder):
+            return _written(updates, requests, folder, by, parts)
+    except BaseException:
+        for path in folder.iterdir():  # so that the command can be given again
+            path.unlink()
+        raise
+
+
+def _written(updates: Updates, requests: Requests, folder: Path, by: str, parts: int) -> PartedTrace:
     _stage(requests, _parts_of(requests.objects, by, parts), folder, parts)
     updated = _parts_of(updates.objects, by, parts)
     done = []

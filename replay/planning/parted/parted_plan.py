@@ -35,7 +35,7 @@ from bestbefore.replay.planning.slotted import COLUMNS, Slotted
 from bestbefore.replay.planning.target import PlanTarget, budget_reaching
 from bestbefore.replay.planning.whole_visits import whole_of_owner
 from bestbefore.replay.traces.errors import TraceError
-from bestbefore.replay.traces.formats.parquet import installed_polars
+from bestbefore.replay.traces.formats.parquet import installed_polars, write_frame
 from bestbefore.replay.traces.skipped import shortened
 from bestbefore.replay.whole_file import whole_file
 
@@ -230,10 +230,10 @@ def _write(
         numbers |= {"first_s": moments.first_s, "next_s": moments.next_s}
         rows, *own = in_slots.columns()
         with whole_file(folder / SLOTS / part.path.name) as file:
-            pl.DataFrame(dict(zip(COLUMNS, (ids[rows], *own), strict=True))).write_parquet(file, compression="lz4")
+            write_frame(file, pl.DataFrame(dict(zip(COLUMNS, (ids[rows], *own), strict=True))))
     known = {name: pl.Series(np.where(np.isfinite(values), values, np.nan)).fill_nan(None)
              for name, values in numbers.items()}
     if whole:
         known["visits"] = pl.Series(contacts).cast(pl.Int64)
     with whole_file(folder / part.path.name) as file:
-        pl.DataFrame({"id": ids, **known}).write_parquet(file, compression="lz4")
+        write_frame(file, pl.DataFrame({"id": ids, **known}))

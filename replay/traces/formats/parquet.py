@@ -74,8 +74,13 @@ def write_events(file: BinaryIO, times_s: FloatArray, client_ids: IdArray | None
         columns["client"] = pl.Series(np.ascontiguousarray(client_ids))
     names = pl.Series(objects.names, dtype=pl.Enum(objects.names))
     columns["object"] = names.gather(pl.Series(objects.ids))
-    written = BytesIO()  # as above
-    pl.DataFrame(columns).write_parquet(written, compression="lz4")
+    write_frame(file, pl.DataFrame(columns))
+
+
+def write_frame(file: BinaryIO, frame: Any) -> None:
+    """Write a frame of polars. Raises OSError, where polars would raise an error of its own for a full disk."""
+    written = BytesIO()
+    frame.write_parquet(written, compression="lz4")
     file.write(written.getbuffer())
 
 

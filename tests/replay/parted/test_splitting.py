@@ -1,3 +1,4 @@
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -57,3 +58,18 @@ def test_a_folder_that_has_something_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match=r": exists: expected a new folder$"):
         split(Updates(np.zeros(0), np.zeros(0, np.int32), ()), requests, tmp_path, "object", 2)
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_disk_that_fills_is_named_and_nothing_is_left(tmp_path: Path) -> None:
+    ids = np.zeros(1000, dtype=np.int32)
+    times_s = np.arange(1000.0)
+    requests = Requests.of(times_s, ids, ids, ("client",), ("a",))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large: ") as raised:
+            split(Updates.of(times_s, ids, ("a",)), requests, tmp_path / "t", "object", 1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert raised.value.filename.startswith(str(tmp_path / "t"))
+    assert list((tmp_path / "t").iterdir()) == []

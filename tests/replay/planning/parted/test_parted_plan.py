@@ -1,3 +1,4 @@
+import resource
 from functools import partial
 from pathlib import Path
 
@@ -32,3 +33,20 @@ def test_a_plan_takes_few_rounds(tmp_path: Path) -> None:
 def test_without_any_weight_there_is_no_plan(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="no object has a weight above 0"):
         parted(tmp_path, 0.0, 0.0)
+
+
+def test_a_disk_that_fills_is_an_error_of_the_system_with_the_file(tmp_path: Path) -> None:
+    """Polars would raise an error of its own, or none."""
+    objects = parted(tmp_path, 1.0)
+    division = objects.divide("delay")(4.0)
+    out = tmp_path / "plan"
+    out.mkdir()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large: ") as raised:
+            objects.write(division, out, 86400.0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert raised.value.filename == str(out / "0.parquet")
+    assert list(out.iterdir()) == []
