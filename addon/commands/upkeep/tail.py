@@ -78,7 +78,7 @@ _decode = msgspec.json.Decoder(_Line).decode
               help="Follow the requests of a proxy at this admin address, also http://USER:PASSWORD@HOST:PORT; "
               "without a log.")
 @click.option("--lines", type=click.IntRange(0), metavar="N",
-              help=f"Number of earlier lines that are shown first  [default: {EARLIER}]")
+              help=f"Number of earlier lines that are shown first, {EARLIER} unless given.")
 @click.option("--all", "everything", is_flag=True, help="Show all lines that there are, or the last N, and end.")
 @click.option("--url", "pattern", metavar="PATTERN", help="Only these objects: a URL or pattern such as example.org.")
 @click.option("--client", metavar="ADDRESS", help="Only requests from this address.")
