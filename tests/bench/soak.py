@@ -26,8 +26,10 @@ from soak_origin import SoakOrigin
 SAMPLE_S = 5.0
 ROWS = 12
 ROLES = ("supervisor", "forker", "worker 1", "worker 2", "store")
-WARM_SHARE = 0.5
-"""The share of the time after which memory must not grow: then what is held on purpose has its size."""
+KILL_PERCENT = 15
+"""Of the time; until then the first worker is killed, too."""
+WARM_PERCENT = 60
+"""Of the time; afterwards memory must not grow: what is held on purpose has its size."""
 SHOWN = tuple(
     f"bestbefore_{name}"
     for name in ("worker", "config_reload", "store_corrupt", "store_write_errors", "dropped", "store_b", "in_flight")
@@ -44,22 +46,22 @@ read_timeout = "3s"
 match = "127.0.0.1/page"
 max_ttl = "{max_ttl}"
 """
-PAGE = """Clients ask at random moments, on connections that they keep for some fifty requests, for objects of which
+PAGE = f"""Clients ask at random moments, on connections that they keep for some fifty requests, for objects of which
 each changes every 20 seconds: pages that live a minute or a second, private ones of three users, large ones, others
 that are new at each request. Ranges and conditional requests are among them. Three in ten answers for one kind
 fail, and all for another: the origin closes, resets or stalls before or within the content, answers 500 or 503,
 sends invalid HTTP or wrong framing. Twice a minute or more often, in turn, the embedded Valkey or a worker is
-killed (SIGKILL), or the configuration is replaced, also by an invalid one. In the second half only the second
-worker is killed, so that the first shows whether memory grows. The proxy keeps 16 MiB of copies in the memory of
-each worker and 48 MiB in the store, so that both are soon full.
+killed (SIGKILL), or the configuration is replaced, also by an invalid one. After {KILL_PERCENT} % of the time only
+the second worker is killed, so that the first shows whether memory grows. The proxy keeps 16 MiB of copies in the
+memory of each worker and 48 MiB in the store, so that both are soon full.
 
 Each content is compared, byte by byte, with the only one that is right for its URL, user and entity tag. A *fault*
 is any other content, and an error although the origin did not fail, or failed before any content while a copy was
 stored; requests that a killed worker was answering are lost. A copy counts as stored a second after its answer, or,
 on a machine with too little processor time, three times as long as the slowest hit of the last 20 seconds has
 taken. *Latency* is that of requests for objects whose origin has never failed; *load* is that of the machine, which
-others may use, too. A slope is fitted to the memory (VmRSS) of one process over the second half, in means of
-minutes; its error is the standard error of the fit."""
+others may use, too. A slope is fitted to the memory (VmRSS) of one process after {WARM_PERCENT} % of the time, in
+means of minutes; its error is the standard error of the fit."""
 printed: list[str] = []
 
 
@@ -144,12 +146,12 @@ class Disturbance:
         start_s, n = time.monotonic(), 0
         while time.monotonic() - start_s + every_s < seconds:
             await asyncio.sleep(every_s)
-            is_first_half = time.monotonic() - start_s < WARM_SHARE * seconds
+            is_warming = time.monotonic() - start_s < KILL_PERCENT / 100 * seconds
             n += 1
             match n % 4:
                 case 0:
                     self._kill("store", self._events.store_kills)
-                case 1 if is_first_half and n % 8 == 1:
+                case 1 if is_warming and n % 8 == 1:
                     self._kill("worker 1", self._events.worker_kills)
                 case 1:
                     self._kill("worker 2", self._events.worker_kills)
@@ -219,7 +221,7 @@ def report(processes: Processes, clients: Clients, start_s: float, seconds: floa
     for role in ROLES:
         lives: dict[int, list[Sample]] = {}
         for one in processes.samples:
-            if one.role == role and one.t_s >= start_s + WARM_SHARE * seconds:
+            if one.role == role and one.t_s >= start_s + WARM_PERCENT / 100 * seconds:
                 lives.setdefault(one.pid, []).append(one)
         peaks = [max(one.resident_mib for one in life) for life in lives.values()]
         of_each = f"peaks of {len(lives)} processes, one after the other: " + " ".join(f"{one:.0f}" for one in peaks)

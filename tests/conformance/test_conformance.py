@@ -14,8 +14,8 @@ pytestmark = [pytest.mark.live, pytest.mark.slow]
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent.parent
-PATIENCE_S = 285.0
-"""More than a run takes at most, and less than a test may."""
+PATIENCE_S = 145.0
+"""More than a run takes at most, and twice is less than a test may."""
 A_MATTER_OF_TIMING = {"heuristic-delta-30"}
 """It waits for three seconds, which is how long the guessed lifetime of its page (a tenth of 30 s) is."""
 
@@ -34,8 +34,21 @@ def suite() -> Path:
     pytest.skip(reason)
 
 
-def measured(name: str, suite: Path, folder: Path) -> Any:
-    """How each test ended in this configuration, after half a minute."""
+def measured(name: str, suite: Path, folder: Path, expected: Any) -> Any:
+    """How each test ended in this configuration, after half a minute.
+
+    If one is not passed that is expected to be, all run a second time, and for that one the second end counts: copies
+    of the suite live for two or three seconds, so that on a machine with other work a test may come too late for one.
+    """
+    first = once(name, suite, folder)
+    if late := [test for test in first if expected.get(test) == "pass" != first[test]["outcome"]]:
+        second = once(name, suite, folder)
+        first.update((test, second[test]) for test in late)
+    return first
+
+
+def once(name: str, suite: Path, folder: Path) -> Any:
+    """How each test ended in one run."""
     done = subprocess.run(
         [sys.executable, FOLDER / "measure.py", name, "--suite", suite, "--json", folder / name],
         capture_output=True,
@@ -47,9 +60,9 @@ def measured(name: str, suite: Path, folder: Path) -> Any:
 
 
 @pytest.fixture(scope="module")
-def plain(suite: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def plain(suite: Path, expected: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """With the policies where HTTP leaves the lifetime open."""
-    return measured("plain", suite, tmp_path_factory.mktemp("conformance"))
+    return measured("plain", suite, tmp_path_factory.mktemp("conformance"), expected)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +84,7 @@ def test_each_test_ends_as_recorded(plain: Any, expected: Any) -> None:
 def test_policies_that_shorten_lifetimes_cost_no_test(suite: Path, expected: Any, tmp_path: Path) -> None:
     lost = [
         f"{name}: {test['why']}"
-        for name, test in measured("shorten", suite, tmp_path).items()
+        for name, test in measured("shorten", suite, tmp_path, expected).items()
         if test["kind"] != "check" and expected[name] == "pass" != test["outcome"] and name not in A_MATTER_OF_TIMING
     ]
     assert not lost, "\n".join(lost)
