@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 from constant_origin import certificate, started_origin
@@ -26,6 +27,7 @@ from results_page import write_page
 URLS = 200
 LOADS = ((10, 16, 1), (10, 16, URLS), (10, 256, 1), (1, 16, 1), (100, 16, 1))
 """KB, connections and URLs of each load over HTTP."""
+SECURE_KB = (10, 1, 100)
 EXPLANATION = f"""Hits, all proxies running at once and loaded in turn, so that a ratio compares what was measured in
 the same seconds. `requests/s` is what a client gets; where other work ran beside it, hits per second of the proxy's
 processor time are steadier. Times are multiples of stock mitmdump with an addon that answers in `request`; each is
@@ -117,10 +119,10 @@ def main() -> None:
             printed.append(table(title, rounds(pids, given.rounds, load), pids))
             print(printed[-1], flush=True)
         intercepting = {kind: pid for kind, pid in pids.items() if kind not in PROGRAMS}
-        for title, http2 in (("HTTP/1.1", False), ("HTTP/2", True)):
-            load = partial(tunnelled, host=f"localhost:{secure_port}", seconds=given.seconds, http2=http2)
+        for kb, (title, http2) in product(SECURE_KB, (("HTTP/1.1", False), ("HTTP/2", True))):
+            load = partial(tunnelled, host=f"localhost:{secure_port}", kb=kb, seconds=given.seconds, http2=http2)
             secure = rounds(intercepting, given.rounds, load)
-            printed.append(table(f"Intercepted HTTPS, {title}, 10 KB, one client, one connection", secure, pids))
+            printed.append(table(f"Intercepted HTTPS, {title}, {kb} KB, one client, one connection", secure, pids))
             print(printed[-1], flush=True)
     printed.append(f"Load average at the end, by this and by other work: {os.getloadavg()[1]:.1f}.\n")
     print(printed[-1])

@@ -12,9 +12,6 @@ from pathlib import Path
 
 from hpack import Encoder
 
-SIZE = 10 * 1024
-PATH = f"/{SIZE // 1024}/page"
-"""What is asked for within a tunnel."""
 WINDOW = 1 << 30
 WIDEN = struct.pack("!I", WINDOW)
 
@@ -39,10 +36,10 @@ def wrk(
     return per_s, times[0], times[1]
 
 
-def tunnelled(port: int, host: str, *, seconds: float, http2: bool) -> tuple[float, float, float]:
-    """The same for one client that asks for one URL again and again within one intercepted tunnel."""
+def tunnelled(port: int, host: str, *, kb: int, seconds: float, http2: bool) -> tuple[float, float, float]:
+    """The same for one client that asks for one URL, of so many KB, again and again within one intercepted tunnel."""
     with tunnel(port, host, http2=http2) as tls:
-        ask = Http2Client(host, tls).ask if http2 else partial(ask_http1, host, tls)
+        ask = Http2Client(host, tls, kb).ask if http2 else partial(ask_http1, host, tls, kb)
         took, until = [], time.perf_counter() + seconds
         while (began := time.perf_counter()) < until:
             ask()
@@ -66,11 +63,11 @@ def tunnel(port: int, host: str, *, http2: bool = False, is_direct: bool = False
     return context.wrap_socket(plain, server_hostname="localhost")
 
 
-def ask_http1(host: str, tls: ssl.SSLSocket) -> None:
+def ask_http1(host: str, tls: ssl.SSLSocket, kb: int) -> None:
     """One request over HTTP/1.1."""
-    tls.sendall(f"GET {PATH} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    tls.sendall(f"GET /{kb}/page HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
     got = b""
-    while (end := got.find(b"\r\n\r\n")) < 0 or len(got) < end + 4 + SIZE:
+    while (end := got.find(b"\r\n\r\n")) < 0 or len(got) < end + 4 + kb * 1024:
         if not (part := tls.recv(65536)):
             raise RuntimeError(f"the proxy answered {got[:200]!r}")
         got += part
@@ -81,11 +78,11 @@ def ask_http1(host: str, tls: ssl.SSLSocket) -> None:
 class Http2Client:
     """One request after the other over HTTP/2, in frames made before, so that the client takes little time."""
 
-    def __init__(self, host: str, tls: ssl.SSLSocket) -> None:
-        self._tls = tls
+    def __init__(self, host: str, tls: ssl.SSLSocket, kb: int) -> None:
+        self._tls, self._size = tls, kb * 1024
         self._stream, self._got, self._taken = -1, b"", 0
         encoder = Encoder()
-        fields = [(":method", "GET"), (":scheme", "https"), (":authority", host), (":path", PATH)]
+        fields = [(":method", "GET"), (":scheme", "https"), (":authority", host), (":path", f"/{kb}/page")]
         self._blocks = [encoder.encode(fields), encoder.encode(fields)]
         settings = struct.pack("!HI", 4, WINDOW)  # SETTINGS_INITIAL_WINDOW_SIZE
         tls.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, settings) + frame(8, 0, 0, WIDEN))
@@ -103,7 +100,7 @@ class Http2Client:
                 raise RuntimeError(f"the proxy ended it: {content!r}")
             size += len(content) if kind == 0 else 0
             is_over = kind in (0, 1) and bool(flags & 1)
-        if size != SIZE:
+        if size != self._size:
             raise RuntimeError(f"the proxy answered {size} bytes")
         self._taken += size
         if self._taken > WINDOW // 2:
