@@ -5,7 +5,7 @@ from typing import Any
 
 from bestbefore.addon.proxy.exchange.answer import Repeatable
 
-KEPT_BYTES = 64 * 1024
+KEPT_BYTES = 256 * 1024
 """How much is kept for one connection."""
 ROOM_BYTES = 16 * 1024 * 1024
 """How much is kept for all connections of a process."""
