@@ -463,6 +463,28 @@ def test_a_head_that_is_too_large_is_refused(shared_proxy: Any) -> None:
         assert client.recv(65536) == b""
 
 
+@pytest.mark.parametrize("place", ["first", "pipelined", "within TLS"])
+def test_a_whole_head_that_is_too_large_is_refused(
+    shared_proxy: Any, serve: Serve, authority: Any, place: str
+) -> None:
+    with ExitStack() as stack:
+        if place == "within TLS":
+            client = stack.enter_context(tunnel(shared_proxy, serve(Page(), authority.leaf_file), "http/1.1"))
+            target, host = "/", "localhost"
+        else:
+            client = stack.enter_context(connected(shared_proxy))
+            target, host = "http://bestbefore.test/clock", "bestbefore.test"
+        begin = f"GET {target} HTTP/1.1\r\nHost: {host}\r\n"
+        whole = f"{begin}X: {'x' * 70_000}\r\n\r\n"
+        client.sendall(((f"{begin}\r\n" if place == "pipelined" else "") + whole + f"{begin}\r\n").encode())
+        received = b""
+        with suppress(ConnectionError):  # what came behind it was not read
+            while data := client.recv(65536):
+                received += data
+    statuses = re.findall(rb"HTTP/1\.1 (\d+) ", received)
+    assert statuses == ([b"200", b"431"] if place == "pipelined" else [b"431"])
+
+
 def test_a_head_over_http_2_that_is_too_large_ends_the_connection(
     shared_proxy: Any, serve: Serve, authority: Any
 ) -> None:

@@ -117,6 +117,7 @@ def test_an_upgrade_with_content_is_a_request_like_others(shared_proxy: Any, ser
         (None, b"refuses connections to port"),
         (b"", b"closed the connection early"),
         (b"x\r\n\r\n", b"answer could not be read"),
+        (SWITCHING[:-2] % b"websocket" + b"X: " + b"x" * 70_000 + b"\r\n\r\n", b"answer could not be read"),
     ],
 )
 def test_a_browser_is_shown_why_an_upgrade_failed(

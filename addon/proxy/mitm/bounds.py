@@ -8,9 +8,12 @@ each event.
 from collections.abc import Iterable
 from typing import Any
 
+from mitmproxy.http import Response
 from mitmproxy.proxy import events
 from mitmproxy.proxy.layer import Layer, NextLayer
-from mitmproxy.proxy.layers.http import Http1Connection, Http1Server, Http2Server, HttpStream, RequestData
+from mitmproxy.proxy.layers.http import Http1Connection, Http2Server, HttpStream, RequestData
+
+from bestbefore.addon.proxy.origin.framing import MAX_FIELDS
 
 HEAD_BYTES = 64 * 1024
 """The largest head of an HTTP/1 message. (For HTTP/2 the library h2 enforces the same limit.)"""
@@ -25,8 +28,6 @@ MIN_SHARE_BYTES = 64 * 1024
 """How much a connection may buffer in any case, however many connections there are."""
 MIN_WINDOW_BYTES = 32 * 1024
 """How far the flow-control window must be open before more is sent to a connection that has used up its share."""
-
-HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
 def http1_parser(handler: Layer | None) -> Http1Connection | None:
@@ -43,15 +44,19 @@ def has_begun_head(parser: Http1Connection | None) -> bool:
 def exceeds_bounds(parser: Http1Connection) -> bool:
     """Whether more has been received on a connection than may be buffered.
 
-    The peer has sent a head without end (of a message, a chunk or trailers), or has pipelined too many requests.
+    The peer has sent a head without end (of a response, a chunk or trailers), or has pipelined too many requests. (The
+    heads of requests are bounded by `request_reader`.)
     """
     return len(parser.buf) > (PIPELINED_BYTES if parser.state == parser.wait else HEAD_BYTES)
 
 
-def closing_response(parser: Http1Connection) -> bytes:
-    """Discard the buffered data of a connection that exceeds the bounds; return what is sent before it is closed."""
-    parser.buf.maybe_extract_at_most(len(parser.buf))
-    return HEAD_TOO_LARGE if isinstance(parser, Http1Server) and parser.state == parser.read_headers else b""
+def is_oversized(response: Response) -> bool:
+    """Whether the head of an origin's response, which mitmproxy has read, exceeds the bounds for other responses.
+
+    It may have come whole with the data that completed it, and then `exceeds_bounds` has not seen it.
+    """
+    lines = response.headers.fields
+    return len(lines) > MAX_FIELDS or sum(len(name) + len(value) + 4 for name, value in lines) > HEAD_BYTES
 
 
 def paused_bytes(streams: Iterable[HttpStream]) -> int:

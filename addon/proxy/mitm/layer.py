@@ -184,8 +184,7 @@ class CachingHttpLayer(HttpLayer):
     def _close_if_exceeding(self, connection: Connection) -> Commands:
         parser = bounds.http1_parser(self.connections.get(connection))
         if parser is not None and bounds.exceeds_bounds(parser):
-            if answer := bounds.closing_response(parser):
-                yield commands.SendData(connection, answer)
+            parser.buf.maybe_extract_at_most(len(parser.buf))
             yield commands.CloseConnection(connection)
 
     def _apply_backpressure(self, connection: Connection) -> None:

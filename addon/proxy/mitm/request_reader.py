@@ -13,6 +13,7 @@ from mitmproxy.connection import ConnectionState
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers.http import Http1Server, HttpEvent, ResponseProtocolError
 
+from bestbefore.addon.proxy.mitm.bounds import HEAD_BYTES
 from bestbefore.addon.proxy.origin.chunked import ChunkedReader
 from bestbefore.addon.proxy.origin.framing import MalformedError
 
@@ -31,10 +32,11 @@ _WITH_HOST = re.compile(rb"[^\r]* HTTP/1\.1\r")
 
 MALFORMED = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 """Has no content, because the method is not known, and the response to a HEAD has none."""
+TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
 class StrictHttp1Server(Http1Server):
-    """Accepts only well-formed heads and chunks, byte by byte; discards trailer fields."""
+    """Accepts only well-formed heads of at most `HEAD_BYTES`, and well-formed chunks; discards trailer fields."""
 
     def read_headers(self, event: events.ConnectionEvent) -> layer.CommandGenerator[None]:
         """Read the head as mitmproxy does, once it is complete and well-formed."""
@@ -44,10 +46,13 @@ class StrictHttp1Server(Http1Server):
                 self.buf.maybe_extract_at_most(2)
                 waiting = waiting[2:]
             end = _END_OF_HEAD.search(waiting)
+            if (len(waiting) if end is None else end.end()) > HEAD_BYTES:
+                yield from self._refuse(TOO_LARGE)
+                return
             if end is None:
                 return
             if not _is_wellformed(waiting[: end.end()]):
-                yield from self._refuse()
+                yield from self._refuse(MALFORMED)
                 return
         for command in super().read_headers(event):
             # mitmproxy's own error response has content, which the response to a HEAD cannot have.
@@ -64,11 +69,11 @@ class StrictHttp1Server(Http1Server):
             else:
                 yield command
 
-    def _refuse(self) -> layer.CommandGenerator[None]:
+    def _refuse(self, response: bytes) -> layer.CommandGenerator[None]:
         self.buf.maybe_extract_at_most(len(self.buf))
         self.state = self.done
         if self.conn.state & ConnectionState.CAN_WRITE:
-            yield commands.SendData(self.conn, MALFORMED)
+            yield commands.SendData(self.conn, response)
         yield commands.CloseConnection(self.conn)
 
     def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:

@@ -20,6 +20,7 @@ from bestbefore.addon.engine.request import received
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.context import Pending
 from bestbefore.addon.proxy.exchange.interim import AnswerSequence, no_interim
+from bestbefore.addon.proxy.mitm import bounds
 from bestbefore.addon.proxy.mitm.forwarded import PASSED, STARTED, PassedBytes
 from bestbefore.addon.proxy.mitm.gateway import Gateway
 from bestbefore.addon.proxy.mitm.stream import destination
@@ -207,6 +208,15 @@ class CachingStream(HttpStream):
     def _framed(self, head: Head) -> mitmproxy.http.Response:
         is_incomplete = self.upload is not None and not self.upload.ended
         return framed(head, self._request, self._gateway.now(), is_incomplete=is_incomplete)
+
+    def state_wait_for_response_headers(self, event: layers.ResponseHeaders) -> Commands:
+        """Read the head of a response as mitmproxy does, unless it is larger than those of other responses may be."""
+        if not bounds.is_oversized(event.response):
+            yield from super().state_wait_for_response_headers(event)
+            return
+        yield commands.CloseConnection(self.context.server)
+        message, code = "the head of the origin's answer is too large", layers.ErrorCode.GENERIC_SERVER_ERROR
+        yield from self.handle_protocol_error(layers.ResponseProtocolError(self.stream_id, message, code))
 
     def _client_is_gone(self) -> bool:
         return any(isinstance(event, layers.RequestProtocolError) for event in self._paused_event_queue)

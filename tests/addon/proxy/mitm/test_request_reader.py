@@ -6,7 +6,8 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import _events as http_events
 from mitmproxy.proxy.layers.http._base import ReceiveHttp
 
-from bestbefore.addon.proxy.mitm.request_reader import MALFORMED, StrictHttp1Server
+from bestbefore.addon.proxy.mitm.bounds import HEAD_BYTES
+from bestbefore.addon.proxy.mitm.request_reader import MALFORMED, TOO_LARGE, StrictHttp1Server
 
 type Read = tuple[list[object], bytes]
 
@@ -37,6 +38,18 @@ def content(found: list[object]) -> bytes:
 
 
 HEAD = b"POST http://a/ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize("cut", [10, HEAD_BYTES - 1, HEAD_BYTES, HEAD_BYTES + 1])
+@pytest.mark.parametrize(("size", "is_read"), [(HEAD_BYTES, True), (HEAD_BYTES + 1, False)])
+def test_a_head_has_one_bound_however_it_comes(
+    server: StrictHttp1Server, cut: int, size: int, is_read: bool
+) -> None:
+    head = b"GET http://a/ HTTP/1.1\r\nHost: a\r\nX: "
+    head += b"x" * (size - len(head) - 4) + b"\r\n\r\n"
+    found, sent = feed(server, head[:cut], head[cut:])
+    assert bool(found) is is_read
+    assert sent == (b"" if is_read else TOO_LARGE)
 
 
 @pytest.mark.parametrize("before", [b"", b"\r\n", b"\r\n\r\n"])
