@@ -17,6 +17,8 @@ KEPT_AT_END_BYTES = 1024 * 1024
 ARENAS = 2
 EVERY_S = 10.0
 """Real seconds."""
+_YOUNG, _OLDEST = 1, 2
+"""Generations of objects that Python's collector has."""
 
 
 def _function(name: str) -> Callable[..., int] | None:
@@ -46,15 +48,19 @@ def release_free() -> None:
         trim(0)
 
 
-async def release_free_regularly(is_idle: Callable[[], bool]) -> None:
-    """Free reference cycles while the proxy is idle, and give back free memory, every `EVERY_S`, until cancelled.
+async def release_free_regularly(requests: Callable[[], int], in_flight: Callable[[], int]) -> None:
+    """Free reference cycles, and give back free memory, every `EVERY_S`, until cancelled.
 
-    Connections and requests end as reference cycles. Python frees those only when enough new objects are made, which an
-    idle proxy does not do. Objects that exist at the start are left out, so that it takes few milliseconds.
+    Connections and requests end as reference cycles. Python frees those only when enough new objects are made, which a
+    proxy with few requests does not do. While there are requests (`requests` counts them), only cycles of young objects
+    are sought: that takes few milliseconds, but all objects of a full memory cache take a tenth of a second. Objects
+    that exist at the start are left out.
     """
     gc.freeze()
+    seen = requests()
     while True:
         await asyncio.sleep(EVERY_S)
-        if is_idle():
-            gc.collect()
+        before, seen = seen, requests()
+        if not in_flight():
+            gc.collect(_OLDEST if seen == before else _YOUNG)
         await asyncio.to_thread(release_free)

@@ -255,7 +255,7 @@ class Service:
         for work in (
             self._reload(),
             self.signals.keep(),
-            release_free_regularly(lambda: admission.exchanges == 0),
+            release_free_regularly(lambda: self.recording.summary.total.all.requests, lambda: admission.exchanges),
         ):
             task = asyncio.create_task(work)
             self._closing.push_async_callback(_cancelled, task)

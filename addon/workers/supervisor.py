@@ -146,7 +146,7 @@ class _Supervisor(Collector):
         )
         texts = Writer(text_stream(settings.log_format, settings.log_file))
         closing.callback(texts.close)
-        releasing = asyncio.create_task(release_free_regularly(lambda: True))  # of reports, scrapes and pages
+        releasing = asyncio.create_task(release_free_regularly(lambda: 0, lambda: 0))  # of reports, scrapes and pages
         closing.callback(releasing.cancel)
         try:
             # The first one creates the certificate authority and the identity of the proxy.

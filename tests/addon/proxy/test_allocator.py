@@ -6,6 +6,7 @@ import subprocess
 import sys
 import weakref
 from contextlib import suppress
+from itertools import count
 
 import pytest
 
@@ -63,25 +64,36 @@ class Linked:
         self.itself = self
 
 
-@pytest.mark.parametrize("idle", [True, False])
-async def test_reference_cycles_are_freed_while_the_proxy_is_idle(monkeypatch: pytest.MonkeyPatch, idle: bool) -> None:
+@pytest.mark.parametrize(
+    ("requests", "in_flight", "frees_young", "frees_old"),
+    [(0, 0, True, True), (1, 0, True, False), (0, 1, False, False)],
+    ids=["idle", "between requests", "within a request"],
+)
+async def test_reference_cycles_are_freed(
+    monkeypatch: pytest.MonkeyPatch, requests: int, in_flight: int, frees_young: bool, frees_old: bool
+) -> None:
+    """Those of old objects only while nothing is requested: looking for them holds up what is."""
     monkeypatch.setattr(allocator, "EVERY_S", 0.01)
-    looked = asyncio.Event()
+    counted, looked = count(0, requests), asyncio.Event()
 
-    def is_idle() -> bool:
+    def in_flight_now() -> int:
         looked.set()
-        return idle
+        return in_flight
 
     gc.disable()
-    running = asyncio.create_task(allocator.release_free_regularly(is_idle))
+    running = asyncio.create_task(allocator.release_free_regularly(lambda: next(counted), in_flight_now))
     try:
         await asyncio.sleep(0)
-        made = Linked()  # after the start
-        freed = weakref.ref(made)
-        del made
+        old, young = Linked(), Linked()  # after the start
+        while not any(old is one for one in gc.get_objects(2)):
+            gc.collect(1)
+            young = Linked()
+        freed_old, freed_young = weakref.ref(old), weakref.ref(young)
+        del old, young
+        looked.clear()
         await looked.wait()
         await asyncio.sleep(0.05)
-        assert (freed() is None) == idle
+        assert (freed_young() is None, freed_old() is None) == (frees_young, frees_old)
     finally:
         running.cancel()
         with suppress(asyncio.CancelledError):
