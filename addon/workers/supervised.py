@@ -158,18 +158,27 @@ class Supervised:
     async def _run(self) -> None:
         """Run one process to its end."""
         self._failure = None
-        self._channel = channel = await WorkerChannel.open(self._fork())
+        try:
+            end_of_pair = self._fork()
+        except OSError as error:  # of file descriptors, say
+            self._failure = Failed(f"no process can be forked: {error.strerror}", is_input=False)
+            self._ended()
+            return
+        self._channel = channel = await WorkerChannel.open(end_of_pair)
         channel.send(self._begin(self._number))
         if self._stops.is_set():  # while the channel was opened
             channel.send(Stop())
         while (message := await channel.receive()) is not None:
             self._received(message)
         self._channel = None
+        self._ended()
+        await channel.close()
+
+    def _ended(self) -> None:
         self._past, self._last, self.health = merged([self._past, lasting(self._last)]), (), {}
         self._answered()
         if not self.greeting.done():
             self.greeting.set_result(self._failure or Failed("a worker ended while it started", is_input=False))
-        await channel.close()
 
     def _received(self, message: Message) -> None:
         match message:

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import signal
 import socket
 import sys
@@ -38,12 +39,14 @@ from bestbefore.addon.proxy.start_error import StartError
 from bestbefore.addon.store.backend.interface import StoreUnusableError
 from bestbefore.addon.store.opening import start_server
 from bestbefore.addon.store.server.statedir import StateDir
-from bestbefore.addon.workers.forker import Forker
+from bestbefore.addon.workers.forker import Forker, ForkersLostError
 from bestbefore.addon.workers.merging import merged, merged_health
 from bestbefore.addon.workers.messages import Announcement, Begin, Drain, Failed, Message, Reconfigure, Reopen, Stop
 from bestbefore.addon.workers.source import WorkersSource
 from bestbefore.addon.workers.supervised import Supervised
 from bestbefore.addon.workers.worker import work
+
+logger = logging.getLogger(__name__)
 
 REPORT_S = 1.0
 """For how long the metrics of a worker that does not answer are waited for."""
@@ -97,6 +100,8 @@ class _Supervisor(Collector):
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
         self._stopping = asyncio.Event()
+        self._failure: ForkersLostError | None = None
+        """Why it stops by itself."""
         self._place = WorkerPlace(workers=workers)
 
     @property
@@ -114,7 +119,9 @@ class _Supervisor(Collector):
         try:
             async with AsyncExitStack() as closing:
                 await self._start(closing)
-        except (StartError, StoreUnusableError, AdminAddressError) as error:
+            if self._failure is not None:
+                raise self._failure
+        except (StartError, StoreUnusableError, AdminAddressError, ForkersLostError) as error:
             raise click.ClickException(str(error)) from None
 
     async def _start(self, closing: AsyncExitStack) -> None:
@@ -163,7 +170,7 @@ class _Supervisor(Collector):
 
     async def _started(self, number: int) -> str:
         """Start a worker; return its greeting, empty if it was stopped before. Raises StartError, InputError."""
-        worker = Supervised(number, self._clock, self._forker.fork, self._begin, self._summary.merge, self._pass_on)
+        worker = Supervised(number, self._clock, self._fork, self._begin, self._summary.merge, self._pass_on)
         self._workers.append(worker)
         outcome = await worker.greeting
         if not isinstance(outcome, Failed):
@@ -171,6 +178,18 @@ class _Supervisor(Collector):
         if self._stopping.is_set():
             return ""
         raise InputError(outcome.message) if outcome.is_input else StartError(outcome.message)
+
+    def _fork(self) -> socket.socket:
+        """Fork a worker. Raises OSError; if none can be forked any more, the proxy stops, and can be restarted."""
+        try:
+            return self._forker.fork()
+        except ForkersLostError as error:
+            self._fail(error)
+            raise OSError(0, str(error)) from None
+
+    def _fail(self, error: ForkersLostError) -> None:
+        self._failure = error
+        self._stop(Drain())
 
     def _begin(self, number: int) -> Begin:
         place = replace(self._place, number=number)
@@ -198,6 +217,12 @@ class _Supervisor(Collector):
             self._poll_config()
             if rotation is not None and rotation.turn(self._clock.now()):
                 self._reopen()
+            try:
+                self._forker.replace_ended()
+            except ForkersLostError as error:
+                self._fail(error)
+            except OSError as error:
+                logger.warning("no process can be forked: %s", error.strerror)
             await self._refresh()
             for worker in self._workers:
                 worker.check()

@@ -84,6 +84,37 @@ def test_workers_share_the_store_and_one_that_is_killed_comes_back(
     wait_until(lambda: not any(Path(f"/proc/{one}").exists() for one in before))
 
 
+def test_a_process_that_forks_workers_may_be_killed_but_not_all_at_once(
+    start_proxy: StartProxy, start_origin: Callable[..., Origin]
+) -> None:
+    origin = start_origin({"/a": [0.0]})
+    proxy = start_proxy("--workers", "2")
+    supervisor, workers = proxy.process.pid, workers_of(proxy)
+    forker = next(one for one in children(supervisor) if workers & children(one))
+    for restarts in (2, 4):  # also the one that was forked in place of the first
+        spares = {spare for one in (*children(supervisor), *workers) for spare in children(one)} - workers
+        os.kill(forker, signal.SIGKILL)
+        proxy.wait_for_log("a process that forks workers has ended")
+        living = {one for one in children(supervisor) | spares if Path(f"/proc/{one}").exists()}
+        wait_until(lambda living=living: any(children(one) for one in living))
+        forker = next(one for one in living if children(one))
+        (spare,) = children(forker)
+        for worker in workers:
+            os.kill(worker, signal.SIGKILL)
+        wait_until(lambda wanted=restarts: f"\nbestbefore_worker_restarts_total {wanted}.0\n" in proxy.metrics())
+        wait_until(lambda: "\nbestbefore_workers 2.0\n" in proxy.metrics())
+        workers = children(forker) - {spare}
+        assert proxy.get(f"{origin.url}/a").status == 200
+    os.kill(spare, signal.SIGSTOP)  # so that it can take no place meanwhile
+    os.kill(forker, signal.SIGKILL)
+    os.kill(spare, signal.SIGKILL)
+    assert proxy.process.wait(PATIENCE_S) == 1
+    proxy.reader.join(PATIENCE_S)
+    output = proxy.output()
+    assert output.endswith("both processes that fork workers have ended, at once: start the proxy again\n")
+    assert "Traceback" not in output
+
+
 @pytest.mark.slow
 def test_a_worker_that_does_nothing_any_more_is_killed_and_replaced(
     start_proxy: StartProxy, start_origin: Callable[..., Origin]
