@@ -94,13 +94,14 @@ class Processes:
 
     def found(self) -> dict[str, int]:
         """The processes that run now."""
-        roles = {"supervisor": self._supervisor}
+        roles, forkers = {"supervisor": self._supervisor}, list[int]()
         for child in _children(self._supervisor):
             if "valkey" in Path(f"/proc/{child}/comm").read_text():
                 roles["store"] = child
             else:
-                roles["forker"] = child
-        running = sorted(_children(roles["forker"]))
+                forkers.append(child)
+        roles["forker"] = min(forkers)  # the other one waits, and has no children
+        running = sorted(worker for forker in forkers for worker in _children(forker))
         places = self._workers if self._workers else running
         new = [one for one in running if one not in places]
         self._workers = [one if one in running or not new else new.pop(0) for one in places]
