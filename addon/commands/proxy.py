@@ -15,6 +15,7 @@ from typing import Any, TextIO
 import click
 
 from bestbefore.addon.clock import VARIABLE, Clock, FastClock, clock_from_environment
+from bestbefore.addon.commands.store_flags import COMPLETED_PATH
 from bestbefore.addon.config.settings import Address, Settings
 from bestbefore.addon.config.watch import ConfigWatch
 from bestbefore.addon.errors import InputError
@@ -28,16 +29,17 @@ _OPTIONS = (
                  help="Configuration file in TOML (default: none)."),
     click.option("--store", metavar="embedded|URL",
                  help="Embedded store (default), or a Redis server: redis://HOST:PORT/DB."),
-    click.option("--state", metavar="DIR", help="State folder (default $XDG_STATE_HOME/bestbefore)."),
+    click.option("--state", type=COMPLETED_PATH, metavar="DIR",
+                 help="State folder (default $XDG_STATE_HOME/bestbefore)."),
     click.option("--admin", metavar="HOST:PORT|off",
                  help="Address of the dashboard, metrics and health (default 127.0.0.1:8081)."),
     click.option("--quiet", is_flag=True, help="Do not log requests on standard output."),
     click.option("--log-format", metavar="line|json|combined|squid|TEMPLATE",
                  help="Format of the request log (default line, for people); a template is such as "
                       "'{time} {client} {status} {url}'. docs/observing.md lists its fields."),
-    click.option("--log-file", metavar="FILE",
+    click.option("--log-file", type=COMPLETED_PATH, metavar="FILE",
                  help="Log requests to this file, which SIGHUP opens again (default: standard output)."),
-    click.option("--channel-key", "key", metavar="FILE",
+    click.option("--channel-key", "key", type=COMPLETED_PATH, metavar="FILE",
                  help="Key that a hub and its edges share: a file of 32 characters or more."),
 )  # fmt: skip
 

@@ -13,6 +13,7 @@ import click
 from bestbefore.addon.commands.clients.kept_files import wget_settings
 from bestbefore.addon.commands.clients.run_environment import WGET_SETTINGS, run_environment
 from bestbefore.addon.commands.clients.running_proxy import certificate_of, proxy_url, shown
+from bestbefore.addon.commands.store_flags import COMPLETED_PATH
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.proxy.pages.ca_bundle import BUNDLE_NAME, certificates
@@ -27,7 +28,8 @@ NOT_FOUND, NOT_EXECUTABLE = 127, 126
 @click.option("--ca", "ca_file", type=click.Path(path_type=Path), metavar="FILE",
               help="PEM file with the proxy's certificate, for a proxy of another machine or user "
                    "(default: ca-bundle.pem in the state folder).")
-@click.option("--state", metavar="DIR", help="State folder of the proxy (default $XDG_STATE_HOME/bestbefore).")
+@click.option("--state", type=COMPLETED_PATH, metavar="DIR",
+              help="State folder of the proxy (default $XDG_STATE_HOME/bestbefore).")
 @click.option("--config", "config_file", type=click.Path(path_type=Path), metavar="FILE",
               help="Configuration file of the proxy, in TOML (default: none).")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)

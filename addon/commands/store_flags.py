@@ -6,8 +6,14 @@ from typing import Any
 
 import click
 
+COMPLETED_PATH = click.Path(readable=False)
+"""The type of a path that shells complete. It remains text, which is checked together with the configuration."""
+
 _OPTIONS = (
-    click.option("--state", metavar="DIR", help="State folder of the proxy (default $XDG_STATE_HOME/bestbefore)."),
+    click.option(
+        "--state", type=COMPLETED_PATH, metavar="DIR",
+        help="State folder of the proxy (default $XDG_STATE_HOME/bestbefore).",
+    ),
     click.option(
         "--store", metavar="embedded|URL", help="Embedded store (default), or a Redis server: redis://HOST:PORT/DB."
     ),

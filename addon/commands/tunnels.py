@@ -11,6 +11,7 @@ import click
 from bestbefore.addon.admin.units import utc
 from bestbefore.addon.clock import clock_from_environment
 from bestbefore.addon.commands.clients.address import client_address
+from bestbefore.addon.commands.store_flags import COMPLETED_PATH
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.proxy.tunnels.listing import Tunnelled, read_list, request_lift
@@ -23,7 +24,8 @@ _TRY_EVERY_S = 0.1
 @click.command("tunnels")
 @click.option("--lift", "hosts", metavar="HOST|PATTERN", help="Intercept again: a host, *.DOMAIN, or * for all.")
 @click.option("--client", metavar="ADDRESS", help="With --lift: for the clients at this address only.")
-@click.option("--state", metavar="DIR", help="State folder of the proxy (default $XDG_STATE_HOME/bestbefore).")
+@click.option("--state", type=COMPLETED_PATH, metavar="DIR",
+              help="State folder of the proxy (default $XDG_STATE_HOME/bestbefore).")
 @click.option(
     "--config", "config_file", type=click.Path(path_type=Path), metavar="FILE",
     help="Configuration file of the proxy, in TOML (default: none).",

@@ -6,6 +6,13 @@ from click.shell_completion import get_completion_class
 VARIABLE = "_BESTBEFORE_COMPLETE"
 """click answers a shell's questions where this variable is set."""
 
+_CORRECTIONS = (
+    # fish: click cuts values and descriptions at a second comma.
+    ('string split ","', 'string split --max 1 ","'),
+    # zsh: a file in $fpath completes when it is loaded (loadautofunc); its next call (shfunc) completed nothing.
+    ("== loadautofunc ]]", "== (loadautofunc|shfunc) ]]"),
+)
+
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
@@ -21,5 +28,6 @@ def command(ctx: click.Context, shell: str) -> None:
     completes = get_completion_class(shell)
     assert completes is not None
     script = completes(ctx.find_root().command, {}, "bestbefore", VARIABLE).source()
-    # click's script for fish cuts values and descriptions at a second comma.
-    click.echo(script.replace('string split ","', 'string split --max 1 ","'))
+    for click_has, right in _CORRECTIONS:
+        script = script.replace(click_has, right)
+    click.echo(script)
