@@ -20,6 +20,7 @@ from bestbefore.addon.config.load import Config
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.hub.show import channel_text
 from bestbefore.addon.hub.wire.channel import SiteChannel, sites
+from bestbefore.addon.hub.wire.link import input_error
 from bestbefore.addon.reports.objects import ObjectReports, UnknownObjectError
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.store.backend.connection import Connection
@@ -111,9 +112,12 @@ async def _show_hub(url: str, *, as_json: bool) -> None:
     try:
         connection = Connection(url)
         await connection.open()
-        reports = {site: await SiteChannel(connection, site).status() for site in await sites(connection)}
+        channels = [SiteChannel(connection, site) for site in await sites(connection)]
+        reports = {
+            one.site: {**(await one.status() or {}), "subscribed": await one.subscribers()} for one in channels
+        }
     except StoreInputError as error:
-        raise InputError(str(error).replace("store ", "channel ", 1)) from None
+        raise input_error(error) from None
     except (UnavailableError, UnwritableError, CommandError) as error:
         raise click.ClickException(f"the channel does not answer: {error}") from None
     finally:

@@ -1,26 +1,33 @@
 """The state of a channel as text, which `bestbefore show --hub` prints."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bestbefore.addon.admin.sanitize import plain_word
 from bestbefore.addon.admin.units import size, span, utc
 
+_UNUSED = "no edge has subscribed on this channel: one does so some seconds after its start"
 
-def channel_text(reports: Mapping[str, Mapping[str, Any] | None]) -> str:
-    """Return the reports of sites in printable ASCII, with a final newline. None: no hub publishes for the site."""
+
+def channel_text(reports: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the reports of sites in printable ASCII, with a final newline.
+
+    Each has what the hub reported, if it publishes for the site, and `subscribed`: those who subscribe now.
+    """
     lines: list[str] = []
-    for site, report in reports.items():
+    for name, report in reports.items():
+        site = plain_word(name)
         try:
             lines += _lines(site, report)
         except (KeyError, TypeError, ValueError):
             lines.append(f"site {site}: its hub has another version, whose report cannot be read")
-    return "\n".join(lines or ["no edge has subscribed on this channel"]) + "\n"
+    return "\n".join(lines or [_UNUSED]) + "\n"
 
 
-def _lines(site: str, report: Mapping[str, Any] | None) -> Iterator[str]:
-    if report is None:
-        yield f"site {site}: no hub has published in the last minute"
+def _lines(site: str, report: Mapping[str, Any]) -> Iterator[str]:
+    subscribed = report["subscribed"]
+    if "time_s" not in report:
+        yield f"site {site}: no hub has published in the last minute; {_named('subscribed', subscribed)}"
         return
     behind_s = report["time_s"] - report["announced_until_s"]
     yield f"site {site} at {utc(report['time_s'])}, by {report['scheduler']}, {size(report['bandwidth'])} a second"
@@ -35,3 +42,12 @@ def _lines(site: str, report: Mapping[str, Any] | None) -> Iterator[str]:
             f"  {plain_word(one['name']):<24} {one['kind']:<10} {one['objects']:>8} {one['waiting']:>8} "
             f"{size(one['waiting_bytes']):>8}  {patterns}"
         )
+    reported = {one["name"] for one in report["subscribers"]}
+    if since := [name for name in subscribed if name not in reported]:
+        yield f"  {_named('subscribed since', since)}"
+    if gone := [name for name in reported if name not in subscribed]:
+        yield f"  {_named('has left since', sorted(gone))}"
+
+
+def _named(what: str, names: Sequence[str]) -> str:
+    return f"{what}: {', '.join(map(plain_word, names)) or 'no edge'}"

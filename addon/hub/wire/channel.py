@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bestbefore.addon.hub.catalogue import Sent, decode_sent
+from bestbefore.addon.hub.status import LISTED
 from bestbefore.addon.hub.wire import subscription as subscriptions
 from bestbefore.addon.hub.wire.position import place_of
 from bestbefore.addon.hub.wire.subscription import Subscription
@@ -181,6 +182,12 @@ class SiteChannel:
         return status if isinstance(status, dict) else None
 
     # Subscriptions
+
+    async def subscribers(self) -> list[str]:
+        """Return the names of those whose leases last, as many as a report may have. No signature is checked."""
+        names = sorted(await self._connection.ask("SMEMBERS", self._key("leases")))[:LISTED]
+        shown = [name.decode(errors="replace") for name in names]
+        return [name for name in shown if await self._connection.ask("EXISTS", self._key(f"lease:{name}"))]
 
     async def subscribe(self, subscription: Subscription, key: bytes, lease_s: float) -> bool:
         """Take or prolong the lease of a subscription; False if another process has one of that name."""

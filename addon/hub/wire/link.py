@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.store.backend.connection import Connection
+from bestbefore.addon.store.backend.connections.addresses import EMBEDDED
 from bestbefore.addon.store.backend.interface import CommandError, StoreInputError, UnavailableError, UnwritableError
 
 logger = logging.getLogger(__name__)
@@ -24,7 +25,7 @@ class ChannelLink:
         try:
             self.connection = Connection(url, name=name, patience_s=PATIENCE_S)
         except StoreInputError as error:
-            raise _input_error(error) from None
+            raise input_error(error) from None
         self._task: asyncio.Task[None] | None = None
         self._is_down = False
 
@@ -33,7 +34,7 @@ class ChannelLink:
         try:
             await self.connection.open()
         except StoreInputError as error:
-            raise _input_error(error) from None
+            raise input_error(error) from None
         except UnavailableError as error:
             self._mark_down(str(error))
         self._task = asyncio.create_task(self._run(work))
@@ -66,5 +67,6 @@ class ChannelLink:
         self._is_down = True
 
 
-def _input_error(error: StoreInputError) -> InputError:
-    return InputError(str(error).replace("store ", "channel ", 1))
+def input_error(error: StoreInputError) -> InputError:
+    """Return the error of a connection in the words of a channel, which no embedded server can have."""
+    return InputError(str(error).replace("store ", "channel ", 1).replace(EMBEDDED, "", 1))

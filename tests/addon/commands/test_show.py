@@ -230,6 +230,11 @@ def test_the_json_of_an_object_has_what_the_example_of_the_help_selects(show: Sh
     assert json.loads(show(FEED, "--state", state, "--json")[1])["observed"]["updates"] == 2
 
 
+def test_the_url_of_a_channel_that_is_none_is_said_to_be_one(show: Show) -> None:
+    status, _, err = show("--hub", "foo")
+    assert (status, err.partition("[")[0]) == (2, "bestbefore: channel 'foo': expected redis://")
+
+
 def test_a_url_and_a_hub_exclude_each_other(show: Show) -> None:
     assert show(FEED, "--hub", "redis://127.0.0.1:1/0") == (2, "", "bestbefore: URL and --hub exclude each other\n")
     for option, value in (("--limit", "3"), ("--sort", "url")):

@@ -12,8 +12,9 @@ from redis.asyncio.connection import parse_url
 from bestbefore.addon.store.backend.connections.tls_files import check_tls_files
 from bestbefore.addon.store.backend.interface import StoreInputError
 
+EMBEDDED = "`embedded`, "
 EXPECTED = (
-    "expected `embedded`, redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], rediss://..., unix:///PATH, "
+    f"expected {EMBEDDED}redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], rediss://..., unix:///PATH, "
     "redis+cluster://HOST[:PORT],... or redis+sentinel://HOST[:PORT],.../SERVICE"
 )
 SCHEMES = {"redis+", "rediss+", "unix+", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel"}

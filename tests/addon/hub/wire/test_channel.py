@@ -79,10 +79,11 @@ async def test_subscriptions_are_leases(channel: SiteChannel, subscribe: Callabl
     assert not await channel.subscribe(other, KEY, 30.0)
     assert await channel.subscriptions(KEY) == [edge]
     assert await channel.subscriptions(KEY[::-1]) == []
+    assert await channel.subscribers() == ["edge"]
     await channel.unsubscribe(other)
     assert await channel.subscriptions(KEY) == [edge]
     await channel.unsubscribe(edge)
-    assert await channel.subscriptions(KEY) == []
+    assert await channel.subscriptions(KEY) == await channel.subscribers() == []
     assert await channel.subscribe(other, KEY, 30.0)
     assert await sites(channel._connection) == ["all"]
 
