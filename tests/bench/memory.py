@@ -59,7 +59,7 @@ what is learnt of it, with the counts of its host; the *index* is what the serve
 them. One record was learnt; the others are that one with another URL, which the store's own code wrote in batches. The
 proxy was asked for each object once, so the memory cache of each worker is full (`hot_max`, 16 MiB unless set, if there
 are more than 4,000 objects). *RSS* counts what processes share in each of them, *PSS* divides it among them; of several
-processes one is the supervisor and one forks the workers. What ten million records need is an extrapolation: the bytes
+processes one is the supervisor and two fork the workers. What ten million records need is an extrapolation: the bytes
 of each do not depend on their number, but for the server's table of keys."""
 FIELDS = Fields([
     ("Content-Type", "application/atom+xml; charset=utf-8"), ("Date", "Sun, 06 Nov 1994 08:49:37 GMT"),

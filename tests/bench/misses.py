@@ -18,13 +18,14 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from constant_origin import certificate
-from proxy_clients import tunnel
+from proxy_clients import Http2Client, tunnel
 from proxy_kinds import SQUID, await_port, processor_s, require_free
 from results_page import write_page
 
@@ -66,7 +67,8 @@ EXPLANATION = f"""Responses of {SIZE // 1024} KB from nginx on the same machine,
 and asked in turn by one client on one connection. *Misses* are for a new URL each, and are stored; *validations* are
 for {VALIDATED} objects with `no-cache`, which nginx confirms with 304 to a proxy that has a copy ("bare lean" and
 "direct" fetch them). *Within TLS*, the client's connection is a tunnel that the proxy intercepts, and nginx is asked
-over TLS; its certificate is not verified. *Bare lean* is mitmproxy with the six addons that a proxy needs, which
+over TLS; its certificate is not verified. *Over HTTP/2*, the client's side is HTTP/2, and nginx's HTTP/1.1
+("direct" is HTTP/1.1 within TLS). *Bare lean* is mitmproxy with the six addons that a proxy needs, which
 forwards and does nothing else. Processor time is the proxy's own, with that of its store; times are medians of the
 rounds. Ratios are medians of the ratios within one round, with the smallest and the largest: on a machine with other
 work, those of processor time hold best, and times are those of a busy machine.
@@ -154,21 +156,32 @@ def connected(kind: str, *, is_secure: bool = False) -> socket.socket:
     return connection
 
 
-def small(
-    pids: dict[str, int], rounds: int, requests: int, *, validated: bool, is_secure: bool
-) -> dict[str, Measured]:
+@contextmanager
+def asking(kind: str, protocol: str) -> Iterator[Callable[[str], object]]:
+    """What asks a proxy, or the origin, for a path on one connection."""
+    if protocol == "HTTP/2" and kind != "direct":
+        host = f"localhost:{SECURE_PORT}"
+        with tunnel(PORTS[kind], host, http2=True) as tls:
+            yield Http2Client(host, tls, SIZE // 1024).ask
+    else:
+        with closing(connected(kind, is_secure=protocol != "HTTP")) as connection:
+            yield partial(fetched, connection, kind)
+
+
+def small(pids: dict[str, int], rounds: int, requests: int, *, validated: bool, protocol: str) -> dict[str, Measured]:
     """Misses, or validations."""
     results: dict[str, Measured] = defaultdict(Measured)
+    missing = ("mitmdump",) if protocol == "HTTP" else ("mitmdump", "Squid")
     for nth in range(rounds + 1):  # the first round warms up
         for kind, pid in pids.items():
-            if kind == "mitmdump" or (is_secure and kind == "Squid"):
+            if kind in missing:
                 continue
             before_s, took = processor_s(pid), []
-            with closing(connected(kind, is_secure=is_secure)) as connection:
+            with asking(kind, protocol) as ask:
                 for number in range(requests):
-                    path = f"/validated?{number % VALIDATED}" if validated else f"/miss?{kind[:4]}-{nth}-{number}"
+                    new = f"/miss?{protocol}-{kind[:4]}-{nth}-{number}"
                     began = time.perf_counter()
-                    fetched(connection, kind, path)
+                    ask(f"/validated?{number % VALIDATED}" if validated else new)
                     took.append(time.perf_counter() - began)
             took.sort()
             if nth:
@@ -258,9 +271,9 @@ def main() -> None:
     given = parser.parse_args()
     printed = []
     with running(given.large_mb << 20) as pids:
-        for is_secure, where in ((False, ""), (True, " within TLS")):
+        for protocol, where in (("HTTP", ""), ("TLS", " within TLS"), ("HTTP/2", " over HTTP/2")):
             for title, validated in (("Misses", False), ("Validations", True)):
-                found = small(pids, given.rounds, given.requests, validated=validated, is_secure=is_secure)
+                found = small(pids, given.rounds, given.requests, validated=validated, protocol=protocol)
                 printed.append(small_table(title + where, found))
                 print(printed[-1], flush=True)
         printed.append(large_table(given.large_mb, large(pids, max(1, given.rounds // 2))))

@@ -39,7 +39,7 @@ def wrk(
 def tunnelled(port: int, host: str, *, kb: int, seconds: float, http2: bool) -> tuple[float, float, float]:
     """The same for one client that asks for one URL, of so many KB, again and again within one intercepted tunnel."""
     with tunnel(port, host, http2=http2) as tls:
-        ask = Http2Client(host, tls, kb).ask if http2 else partial(ask_http1, host, tls, kb)
+        ask = partial(Http2Client(host, tls, kb).ask, f"/{kb}/page") if http2 else partial(ask_http1, host, tls, kb)
         took, until = [], time.perf_counter() + seconds
         while (began := time.perf_counter()) < until:
             ask()
@@ -52,7 +52,8 @@ def tunnel(port: int, host: str, *, http2: bool = False, is_direct: bool = False
     """TLS within a tunnel to a host, or without a tunnel if `is_direct`; the certificate is not verified."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    context.set_alpn_protocols(["h2" if http2 else "http/1.1"])
+    # A stock mitmproxy offers the origin what the client offers, and this origin may not have HTTP/2.
+    context.set_alpn_protocols(["h2", "http/1.1"] if http2 else ["http/1.1"])
     plain = socket.create_connection(("127.0.0.1", port), timeout=120)
     plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if not is_direct:
@@ -76,21 +77,29 @@ def ask_http1(host: str, tls: ssl.SSLSocket, kb: int) -> None:
 
 
 class Http2Client:
-    """One request after the other over HTTP/2, in frames made before, so that the client takes little time."""
+    """One request after the other over HTTP/2; the frames for a path that is asked for again are made once."""
 
     def __init__(self, host: str, tls: ssl.SSLSocket, kb: int) -> None:
-        self._tls, self._size = tls, kb * 1024
+        """`kb`: the size of all contents."""
+        self._host, self._tls, self._size = host, tls, kb * 1024
         self._stream, self._got, self._taken = -1, b"", 0
-        encoder = Encoder()
-        fields = [(":method", "GET"), (":scheme", "https"), (":authority", host), (":path", f"/{kb}/page")]
-        self._blocks = [encoder.encode(fields), encoder.encode(fields)]
+        self._encoder, self._path, self._repeated = Encoder(), "", b""
         settings = struct.pack("!HI", 4, WINDOW)  # SETTINGS_INITIAL_WINDOW_SIZE
         tls.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, settings) + frame(8, 0, 0, WIDEN))
 
-    def ask(self) -> None:
+    def _block(self, path: str) -> bytes:
+        if path == self._path and self._repeated:
+            return self._repeated
+        fields = [(":method", "GET"), (":scheme", "https"), (":authority", self._host), (":path", path)]
+        block: bytes = self._encoder.encode(fields)
+        # The first is put into the table, and the second refers to it, which the same block does again.
+        self._path, self._repeated = path, block if path == self._path else b""
+        return block
+
+    def ask(self, path: str) -> None:
         """One request."""
         self._stream += 2
-        self._tls.sendall(frame(1, 5, self._stream, self._blocks[self._stream > 1]))
+        self._tls.sendall(frame(1, 5, self._stream, self._block(path)))
         size, is_over = 0, False
         while not is_over:
             kind, flags, content = self._read_frame()
