@@ -172,7 +172,7 @@ class Service:
         )
         self._closing.push_async_callback(self.store.close)
         self.state.relay.on(Tombstone, self.store.invalidation.take_over)
-        self.state.relay.on(Replaced, self.store.take_replaced)
+        self.state.relay.on(Replaced, lambda news: self.store.take_replaced(news.urls))
         self.store.invalidation.pass_on = self.store.replacements.pass_on = self.state.relay.pass_on
         self._poll_tunnels()
         self._traffic.start()

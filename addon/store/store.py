@@ -113,7 +113,7 @@ class Store:
         self._closed = False
         # Called for each request: bound here to save a hit one function call.
         self.hot = self._copies.hot
-        self.take_replaced = self._copies.take_replaced
+        self.take_replaced = backend.replaced.on_replaced = self._copies.take_replaced
         self.equivalent = self._copies.equivalent
         self.dictionaries = self._copies.dictionaries
 

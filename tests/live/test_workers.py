@@ -385,3 +385,26 @@ def test_what_one_worker_has_replaced_the_other_serves_no_more(
         server.shutdown()
     one.close()
     other.close()
+
+
+@pytest.mark.parametrize("kind", ["valkey", pytest.param("cluster", marks=pytest.mark.slow)])
+def test_what_one_proxy_has_replaced_another_on_its_store_serves_no_more(
+    start_proxy: StartProxy, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Though its own copy in memory is fresh."""
+    found = request.getfixturevalue(kind)
+    store = f"redis+cluster://127.0.0.1:{found[0].port}" if kind == "cluster" else found.url
+    one, other = (start_proxy("--store", store, state=tmp_path / name) for name in ("one", "other"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Page) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}/page"
+        first = one.get(url).body
+        one.has_written()
+        for _ in range(3):
+            assert other.get(url).body == first
+        monkeypatch.setattr(_Page, "content", b"3")
+        assert one.get(url, {"Cache-Control": "no-cache"}).body == b"3"
+        wait_until(lambda: other.get(url).body == b"3")
+        assert other.get(url).is_hit
+        assert other.metric("bestbefore_contacts_total") == 0
+        server.shutdown()

@@ -5,7 +5,7 @@ A backend only keeps data: it decides nothing about freshness and has no queue. 
 `UnwritableError` (it refuses writes). Each write may be repeated; only requests are counted twice then.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -168,6 +168,16 @@ class Tombstone:
     """The number of the tombstone before it."""
 
 
+class AnnouncedReplacements(Protocol):
+    """What proxies on one backend announce to each other: which objects have another content than before."""
+
+    on_replaced: Callable[[Collection[str]], object]
+    """Called with the URLs that another proxy has announced."""
+
+    async def announce(self, urls: Collection[str]) -> None:
+        """Announce objects, once their copies are stored. Who is not connected misses it."""
+
+
 class Backend(Protocol):
     """The interface of a backend, which keeps data beyond the life of the process."""
 
@@ -182,6 +192,10 @@ class Backend(Protocol):
     @property
     def contacts(self) -> "ContactKeeper":
         """The backend's part for contacts that processes share."""
+
+    @property
+    def replaced(self) -> AnnouncedReplacements:
+        """The backend's part for what proxies announce to each other of replaced copies."""
 
     @property
     def learnt(self) -> SavedState:

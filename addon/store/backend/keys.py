@@ -118,6 +118,9 @@ SITES_CHANNEL = "bb1:sites"
 CONTACTS_CHANNEL = "bb1:contacts"
 """The channel on which is published that a process waits for another's contact, and that such a contact has ended."""
 
+REPLACED_CHANNEL = "bb1:replaced"
+"""The channel on which is published which objects have copies with another content than before."""
+
 SHARDS = "bb1:shards"
 """A hash: shard -> the process that holds it, and `until HOLDER` -> when its lease ends, ms by the server's clock.
 Never expires."""

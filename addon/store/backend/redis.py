@@ -34,7 +34,7 @@ from bestbefore.addon.store.backend.keys import variant_of
 from bestbefore.addon.store.backend.migration import migrate
 from bestbefore.addon.store.backend.redis_records import RedisRecords
 from bestbefore.addon.store.backend.repair import RepairingCommands
-from bestbefore.addon.store.backend.replies import count_of, number_of, pass_on_tombstone
+from bestbefore.addon.store.backend.replies import count_of, is_mark, number_of, pass_on_tombstone
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.backup.learnt import RedisSavedState
 from bestbefore.addon.store.cache.clock_check import ClockState
@@ -43,6 +43,7 @@ from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTON
 from bestbefore.addon.store.contacts.keeper import AskedLease
 from bestbefore.addon.store.contacts.redis import RedisContacts, taking
 from bestbefore.addon.store.packing import pack
+from bestbefore.addon.store.replaced_channel import ReplacedChannel
 from bestbefore.addon.store.sites.redis import RedisSites
 
 THREAD_FROM_BYTES = 256 * 1024
@@ -90,6 +91,7 @@ class RedisBackend(RedisRecords):
         self.keeper = RedisKeeper(self._connection, clock)
         self.sites = RedisSites(self._connection, clock, partial(faults.add, "unreadable"))
         self.contacts = RedisContacts(self._connection, self._known)
+        self.replaced = ReplacedChannel(self._connection, is_shared=files is None)
         self.learnt = RedisSavedState(self._connection, self)
         self.closing = AsyncExitStack()
         """What is closed after the connection: the embedded server, if it is ours, and the state directory."""
@@ -113,6 +115,7 @@ class RedisBackend(RedisRecords):
             keys.CHANNEL: pass_on,
             keys.SITES_CHANNEL: self.sites.receive,
             keys.CONTACTS_CHANNEL: self.contacts.receive,
+            keys.REPLACED_CHANNEL: self.replaced.receive,
         }
         await self._wire.listen(received, on_lost, beside=keys.TOMBSTONES)
 
@@ -128,8 +131,8 @@ class RedisBackend(RedisRecords):
         except UnwritableError as e:
             raise StoreInputError(f"{where}: access is denied: {e}") from None
         # A mark is text; other values are corrupt.
-        damaged = [n for n, mark in (("schema", schema), ("clock", clock)) if mark is not None and not _is_mark(mark)]
-        schema, clock = (mark if mark is not None and _is_mark(mark) else None for mark in (schema, clock))
+        damaged = [n for n, mark in (("schema", schema), ("clock", clock)) if mark is not None and not is_mark(mark)]
+        schema, clock = (mark if mark is not None and is_mark(mark) else None for mark in (schema, clock))
         if schema is not None and not (schema.isdigit() and int(schema) <= keys.SCHEMA):
             found = schema.decode()
             raise StoreInputError(
@@ -394,7 +397,3 @@ class RedisBackend(RedisRecords):
 
 def _variants(url: str) -> tuple[str, str]:
     return "HVALS", keys.of_object(url, "copies")[0]
-
-
-def _is_mark(raw: bytes) -> bool:
-    return raw.isascii() and raw.decode().isprintable()

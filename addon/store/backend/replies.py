@@ -56,6 +56,11 @@ def rates_of(flat: Any) -> MemberRates:
         return NO_RATES
 
 
+def is_mark(raw: bytes) -> bool:
+    """Whether a value is text, as the marks of a store are."""
+    return raw.isascii() and raw.decode().isprintable()
+
+
 def pass_on_tombstone(
     on_tombstone: Callable[[Tombstone], None], decode: Callable[[bytes], Tombstone | None], encoded: bytes
 ) -> None:

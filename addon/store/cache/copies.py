@@ -24,7 +24,7 @@ from bestbefore.addon.store.cache.faults import Faults, short, write_each
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.memory_cache import MemoryCache
 from bestbefore.addon.store.cache.notices import Notices
-from bestbefore.addon.store.cache.replacements import Replaced, Replacements
+from bestbefore.addon.store.cache.replacements import Replacements
 from bestbefore.addon.store.cache.tombstones import Tombstones
 from bestbefore.addon.store.cache.write_behind import any_of
 from bestbefore.addon.store.dictionary_index import DictionaryIndex
@@ -271,9 +271,9 @@ class Copies:
         """Read the copies of an object, or of all, again that were current last before a moment."""
         self._hot.filter(lambda copy: copy.current_s < before_s, url)
 
-    def take_replaced(self, news: Replaced) -> None:
-        """Read the copies of objects again that another worker has replaced."""
-        for url in news.urls:
+    def take_replaced(self, urls: Iterable[str]) -> None:
+        """Read the copies of objects again that another worker or proxy has replaced."""
+        for url in urls:
             self.leave_memory(url, math.inf)
 
     def forget_all(self) -> None:
@@ -316,6 +316,7 @@ class Copies:
             if self._waiting.get(put.copy.url, {}).get(_variant(put.copy)) is put:
                 self._take(put.copy)
         self._replacements.announce(replaced)
+        await backend.replaced.announce(replaced)
         if not self.waiting:
             self._notices.end("copies", "all waiting copies are written to the store")
 

@@ -1,4 +1,4 @@
-"""Which objects have another content in the store than other workers may have in memory."""
+"""Which objects have another content in the store than other workers and proxies may have in memory."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass

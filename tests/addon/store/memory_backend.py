@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -98,6 +98,16 @@ class MemoryContacts:
         """Do nothing: none is kept."""
 
 
+class NoReplacements:
+    """Announcements to other proxies, of which there are none."""
+
+    def __init__(self) -> None:
+        self.on_replaced: Callable[[Collection[str]], object] = lambda _: None
+
+    async def announce(self, urls: Collection[str]) -> None:
+        """Do nothing: there is nobody."""
+
+
 class MemoryBackend:
     """A `Backend` in memory. The least recently used copies are removed."""
 
@@ -107,6 +117,7 @@ class MemoryBackend:
         self.keeper = MemoryKeeper(clock)
         self.sites = MemorySites()
         self.contacts = MemoryContacts()
+        self.replaced = NoReplacements()
         self._records: dict[str, Versioned] = {}
         self._versions = count(1)
         self._counts: dict[str, GroupCounts] = {}

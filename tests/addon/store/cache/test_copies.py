@@ -12,6 +12,7 @@ from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices
 from bestbefore.addon.store.cache.tombstones import Tombstones
+from tests.addon.store.memory_backend import NoReplacements
 
 URL = "http://www.example.org/a"
 DAY_S = 86_400.0
@@ -21,6 +22,7 @@ class Backend:
     """Takes what it is given, or says that it is full."""
 
     size_bytes = None
+    replaced = NoReplacements()
 
     def __init__(self):
         self.full = False

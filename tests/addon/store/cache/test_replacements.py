@@ -15,6 +15,7 @@ from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices
 from bestbefore.addon.store.cache.replacements import Replaced, Replacements
 from bestbefore.addon.store.cache.tombstones import Tombstones
+from tests.addon.store.memory_backend import NoReplacements
 
 URL = "http://www.example.org/a"
 
@@ -24,6 +25,7 @@ class Backend:
 
     size_bytes = None
     down = False
+    replaced = NoReplacements()
 
     async def put(self, puts, applied=0):
         if self.down:
@@ -97,5 +99,5 @@ async def test_what_was_removed_before_it_was_written_is_not_announced(worker, c
 
 async def test_what_another_worker_has_replaced_leaves_memory(worker, copy_of):
     worker.copies.put(copy_of(URL, stored_s=1e9), b"one")
-    worker.copies.take_replaced(Replaced((URL,)))
+    worker.copies.take_replaced([URL])
     assert worker.copies.hot(URL) is None
