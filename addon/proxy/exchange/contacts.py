@@ -80,7 +80,7 @@ class Contacts:
         try:
             fetched = await self._fetched(contact)
         except OriginError as error:
-            flight.set_result(FailedResult(error))
+            flight.set_result(FailedResult(error, context.reach))
             return await self.failed(contact, error)
         context.origin_head = fetched.head
         context.record.encoding = fetched.head.fields.get("content-encoding") or ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bestbefore.addon.engine.partial.decision import ServeParts
 from bestbefore.addon.engine.sharing import Distinctions, distinctions, patience_s
+from bestbefore.addon.proxy.access.reach import Reach
 from bestbefore.addon.proxy.exchange.pieces import Stored
 from bestbefore.addon.proxy.exchange.sharing.spool import Spool
 from bestbefore.addon.proxy.origin.contact import OriginError
@@ -75,6 +76,8 @@ class FailedResult:
     """The result that the contact failed."""
 
     error: OriginError
+    reach: Reach
+    """The addresses that it might connect to. Where others may be reached, it could have ended otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +154,11 @@ class Flight:
         return self._result.done()
 
     @property
+    def has_failed(self) -> bool:
+        """Whether the contact has failed."""
+        return self._result.done() and isinstance(self._result.result(), FailedResult)
+
+    @property
     def is_abandoned(self) -> bool:
         """Whether the contact has ended without a response."""
         return self._result.done() and isinstance(self._result.result(), AbandonedResult)
@@ -163,8 +171,9 @@ class Flights:
         self._flights: dict[tuple[str, str], dict[tuple[Values, Distinctions], Flight]] = {}
 
     def of(self, request: Request, variant: Values) -> Flight | None:
-        """Return the contact that this request may join; None if there is none."""
-        return self._flights.get(_key(request), {}).get((variant, distinctions(request)))
+        """Return the contact that this request may join; None if there is none that has not failed."""
+        flight = self._flights.get(_key(request), {}).get((variant, distinctions(request)))
+        return None if flight is None or flight.has_failed else flight
 
     def is_in_progress(self, request: Request) -> bool:
         """Whether there is a contact for the object, also one that this request may not join."""
@@ -176,12 +185,14 @@ class Flights:
         self._flights.setdefault(_key(request), {})[variant, distinctions(request)] = flight
         return flight
 
-    def end(self, request: Request, variant: Values) -> None:
-        """Remove a contact, which can be joined no longer."""
-        key = _key(request)
-        del self._flights[key][variant, distinctions(request)]
-        if not self._flights[key]:
-            del self._flights[key]
+    def end(self, request: Request, variant: Values, flight: Flight) -> None:
+        """Remove a contact, which can be joined no longer, unless another has taken its place: it has failed."""
+        key, name = _key(request), (variant, distinctions(request))
+        of_object = self._flights.get(key, {})
+        if of_object.get(name) is flight:
+            del of_object[name]
+            if not of_object:
+                del self._flights[key]
 
 
 def _key(request: Request) -> tuple[str, str]:

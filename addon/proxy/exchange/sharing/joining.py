@@ -79,7 +79,7 @@ class RequestJoiner:
             joined = await self._join(contact, flight) if self._waits(ask, flight, variant) else None
             if joined is not None:
                 return joined
-            if not flight.is_abandoned:
+            if not (flight.is_abandoned or flight.has_failed):
                 return await self._answer(contact, Flight(), variant)
         flight = self.flights.begin(ask.request, variant)
         try:
@@ -88,9 +88,9 @@ class RequestJoiner:
             # A flight whose content is still arriving can be joined until the content is complete.
             result = await flight.result()
             if isinstance(result, StreamingResult):
-                result.spool.on_end(lambda: self.flights.end(ask.request, variant))
+                result.spool.on_end(lambda: self.flights.end(ask.request, variant, flight))
             else:
-                self.flights.end(ask.request, variant)
+                self.flights.end(ask.request, variant, flight)
 
     def _waits(self, ask: Ask, flight: Flight, variant: Values) -> bool:
         """Whether the request waits for the response to another; not if that could probably not be shared."""
@@ -176,7 +176,9 @@ class RequestJoiner:
             result = await flight.result()
             if isinstance(result, StreamingResult | CopyResult | PartsResult):
                 return await self._shared(contact, result)
-        return await self.contacts.failed(contact, result.error) if isinstance(result, FailedResult) else None
+        if isinstance(result, FailedResult) and result.reach == contact.context.reach:
+            return await self.contacts.failed(contact, result.error)
+        return None
 
     async def _shared(self, contact: Contact, result: SharedResult) -> Answer | None:
         """Return the answer with the response to another request; None if that may not answer this one."""

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from bestbefore.addon.proxy.access.reach import EVERYWHERE
 from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.sharing.flight import PASSED, FailedResult, Flight, Flights, StreamingResult
 from bestbefore.addon.proxy.exchange.sharing.spool import Spool
@@ -20,7 +21,7 @@ async def test_the_first_landing_counts_and_reaches_all_who_wait() -> None:
     waiting = [asyncio.create_task(flight.result()) for _ in range(3)]
     await asyncio.sleep(0)
     waiting[0].cancel()
-    crash = FailedResult(OriginError(Failure.TIMEOUT, "late"))
+    crash = FailedResult(OriginError(Failure.TIMEOUT, "late"), EVERYWHERE)
     flight.set_result(crash)
     flight.set_result(None)
     assert await asyncio.gather(*waiting[1:]) == [crash, crash]
@@ -64,9 +65,20 @@ async def test_a_contact_is_found_by_partition_and_url_until_it_ends() -> None:
     assert flights.of(Request("GET", Target.parse("http://a/")), ()) is flight
     assert flights.of(Request("GET", Target.parse("http://a/b")), ()) is None
     assert flights.of(Request("GET", Target.parse("http://a/"), partition="p"), ()) is None
-    flights.end(request, ())
+    flights.end(request, (), flight)
     assert flights.of(request, ()) is None
     assert not flights.is_in_progress(request)
+
+
+async def test_a_contact_that_has_failed_is_joined_no_more_and_makes_place_for_another() -> None:
+    flights = Flights()
+    request = Request("GET", Target.parse("http://a/"))
+    flight = flights.begin(request, ())
+    flight.set_result(FailedResult(OriginError(Failure.TIMEOUT, "late"), EVERYWHERE))
+    assert flights.of(request, ()) is None
+    next_one = flights.begin(request, ())
+    flights.end(request, (), flight)
+    assert flights.of(request, ()) is next_one
 
 
 async def test_other_variants_and_credentials_have_contacts_of_their_own() -> None:
@@ -80,7 +92,7 @@ async def test_other_variants_and_credentials_have_contacts_of_their_own() -> No
     assert [flights.of(plain, ()), flights.of(yours, ()), flights.of(mine, ("de",))] == [None, None, None]
     assert flights.is_in_progress(plain)
     flights.begin(plain, ())
-    flights.end(mine, ())
+    flights.end(mine, (), flight)
     assert flights.is_in_progress(mine)
 
 
@@ -88,6 +100,6 @@ async def test_a_request_waits_for_a_contact_for_a_limited_time(monkeypatch: pyt
     monkeypatch.setattr("bestbefore.addon.engine.sharing.PATIENCE_S", 0.01)
     flight = Flight()
     assert await asyncio.wait_for(flight.result(), PATIENCE_S) is None
-    late = FailedResult(OriginError(Failure.TIMEOUT, "late"))
+    late = FailedResult(OriginError(Failure.TIMEOUT, "late"), EVERYWHERE)
     flight.set_result(late)
     assert await flight.result() is late

@@ -10,10 +10,11 @@ from mitmproxy.test import tflow
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.engine.site import Site
+from bestbefore.addon.proxy.access.reach import BEYOND_THIS_MACHINE, EVERYWHERE, Reach
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.exchange.sharing.flight import PASSED
 from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import REMEMBERED_S
-from bestbefore.addon.proxy.origin.contact import Fetched
+from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 from tests.addon.proxy.exchange.asking import answer_to
@@ -34,6 +35,8 @@ class Origin:
         self.fields: tuple[tuple[str, str], ...] = (NO_STORE,)
         self.waiting = 0
         self.contacts = 0
+        self.beyond: Reach | None = None
+        """From where it cannot be reached."""
         self._answers = asyncio.Event()
         self.goes_on: asyncio.Event | None = None
         """If set, content has no length, and its second piece waits for this."""
@@ -43,10 +46,12 @@ class Origin:
         self._answers.set()
         self._answers, self.waiting = asyncio.Event(), 0
 
-    async def fetch(self, *_: Any, **__: Any) -> Fetched:
+    async def fetch(self, *_: Any, reach: Reach = EVERYWHERE, **__: Any) -> Fetched:
         self.waiting += 1
         self.contacts += 1
         await self._answers.wait()
+        if reach == self.beyond:
+            raise OriginError(Failure.UNREACHABLE, "out of reach")
         now_s = self._clock.now()
         head = Head(200, Fields([("Date", format_http_date(now_s)), *self.fields]))
         return Fetched(head, now_s, now_s, self._content(), 1 if self.goes_on is None else None)
@@ -260,6 +265,24 @@ async def test_one_of_those_that_wait_takes_over_a_contact_that_is_cancelled(
     async with asyncio.timeout(PATIENCE_S):
         assert [(await task).head.status for task in asked[1:]] == [200] * 5
     assert origin.contacts == 2
+
+
+async def test_a_failure_is_shared_among_those_who_may_reach_the_same_addresses(
+    exchanges: Exchanges, origin: Origin
+) -> None:
+    """A client of another machine does not reach an address of this one, which a client here does."""
+    origin.fields, origin.beyond = (FRESH,), BEYOND_THIS_MACHINE
+    remote = tflow.tclient_conn()
+    remote.peername = ("198.51.100.7", 5000)
+    clients = (remote, remote, *[tflow.tclient_conn() for _ in range(3)], remote)
+    asked = [asyncio.ensure_future(answer_to(request(), client, exchanges)) for client in clients]
+    async with asyncio.timeout(PATIENCE_S):
+        for contacts in (1, 2):
+            await settled()
+            assert origin.contacts == contacts
+            origin.answer()
+        statuses = [(await task).head.status for task in asked]
+    assert statuses == [502, 502, 200, 200, 200, 502]
 
 
 async def test_a_copy_is_refreshed_in_the_background_although_an_older_one_is_fresh(
