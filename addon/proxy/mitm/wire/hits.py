@@ -76,8 +76,12 @@ class WireHits:
         return Written(response, end, closes, lambda: _finish(answers))
 
     def forget(self) -> None:
-        """Forget the kept answers: the client has sent what was not answered here, on which they may depend."""
+        """Forget the kept answers, and the unanswered request: mitmproxy reads what the client has sent.
+
+        The answers may depend on it.
+        """
         self._kept.forget()
+        self.unanswered = None
 
     def answer_http2(self, headers: Sequence[tuple[bytes, bytes]]) -> Answer | None:
         """Answer the request with these fields, which has no content; None if it takes mitmproxy's way."""

@@ -16,7 +16,7 @@ from mitmproxy.proxy.layers.http import HTTPMode
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
-from bestbefore.addon.proxy.mitm.wire.hits import AT_ONCE_BYTES
+from bestbefore.addon.proxy.mitm.wire.hits import AT_ONCE_BYTES, WireHits
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 from tests.addon.proxy.mitm.fixed_gateway import FixedGateway
 
@@ -77,6 +77,14 @@ def test_what_is_no_hit_takes_mitmproxys_way_after_those_before_it(context: Cont
         *("decided /hit1", "decided /other", "decided /hit2"),
     ]
     assert gateway.events[:3] == ["decided /hit1", "SendData", "finished /hit1 1"]
+
+
+def test_what_mitmproxy_reads_is_no_longer_taken_for_unanswered(context: Context) -> None:
+    hits = WireHits(Memory(), context, HTTPMode.regular)
+    assert hits.answer(ask("/other")) is None
+    assert hits.unanswered is not None
+    hits.forget()
+    assert hits.unanswered is None
 
 
 async def test_a_request_in_pieces_is_answered_once(context: Context) -> None:
