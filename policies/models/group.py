@@ -143,7 +143,11 @@ class Group:
 
     def counts(self, after_s: float, until_s: float) -> list[int]:
         """N_k: the number of updates of all members in (after_s, until_s] for each segment; after_s <= until_s."""
-        return [tally.between(after_s, until_s) for tally in self.updates]
+        # As `Tally.between` of each, without three calls for each segment at each decision.
+        return [
+            tally.totals[bisect_right(tally.moments_s, until_s)] - tally.totals[bisect_right(tally.moments_s, after_s)]
+            for tally in self.updates
+        ]
 
     def weekend_updates(self, after_s: float, until_s: float) -> int:
         """The updates of all members in (after_s, until_s] on Saturdays and Sundays; after_s <= until_s."""

@@ -70,9 +70,11 @@ def as_feed[T: bytes | AsyncGenerator[bytes]](
 async def read_start(chunks: AsyncGenerator[bytes], head: Head) -> tuple[bytes, bool]:
     """Read the start of the content, as much as shows whether it is a feed; return the start and the result."""
     start = await anext(chunks, b"")
-    while begins_feed(head, start) is None and (more := await anext(chunks, b"")):
+    is_feed = begins_feed(head, start)
+    while is_feed is None and (more := await anext(chunks, b"")):
         start += more
-    return start, begins_feed(head, start) is True
+        is_feed = begins_feed(head, start)
+    return start, is_feed is True
 
 
 async def resumed(first: bytes, chunks: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:

@@ -161,7 +161,8 @@ def of_request(fields: Fields, *, honour: bool = True) -> CacheControl:
     """
     lines = fields.values("cache-control")
     if not lines:
-        no_cache = honour and "no-cache" in list_members((fields.get("pragma") or "").lower())
+        pragma = fields.get("pragma") if honour else None
+        no_cache = pragma is not None and "no-cache" in list_members(pragma.lower())
         return CacheControl(no_cache=True) if no_cache else NO_DIRECTIVES
     asked = parse_cache_control(lines)
     if not honour:

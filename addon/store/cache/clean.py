@@ -5,6 +5,7 @@ Text from a peer may have undecodable bytes. Python represents these by lone sur
 
 import re
 from dataclasses import replace
+from itertools import chain
 
 from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.rfc9111.copy import Copy
@@ -40,10 +41,12 @@ def cleaned_copy(copy: Copy) -> Copy | None:
     if not is_writable(copy.url):
         return None
     head = copy.head
-    lines = tuple((_cleaned_line(name), _cleaned_line(value)) for name, value in head.fields.raw)
-    reason = _cleaned_line(head.reason)
-    if lines != head.fields.raw or reason != head.reason:
-        head = Head(head.status, Fields(lines), reason)
+    text = head.reason + "".join(chain.from_iterable(head.fields.raw))
+    if not (text.isascii() and text.isprintable()):
+        lines = tuple((_cleaned_line(name), _cleaned_line(value)) for name, value in head.fields.raw)
+        reason = _cleaned_line(head.reason)
+        if lines != head.fields.raw or reason != head.reason:
+            head = Head(head.status, Fields(lines), reason)
     selecting = tuple((cleaned(n), None if v is None else cleaned(v)) for n, v in copy.selecting)
     personal, own_etag = cleaned(copy.personal), cleaned(copy.own_etag)
     if head is copy.head and (selecting, personal, own_etag) == (copy.selecting, copy.personal, copy.own_etag):
