@@ -7,16 +7,33 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from io import RawIOBase
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from bestbefore.replay.sweeps.progress import Watch
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 FOR_PROGRAMS = "BESTBEFORE_PROGRESS"
 """Its value `json` is for a program that shows the progress itself, as the dashboard does."""
 MOST_LINES = 200
 """So many lines are written at most for a bar."""
+
+
+def _console() -> "Console":
+    """Return standard error with its cursor visible: SIGINT ends a compilation at once, and nobody would show it again.
+
+    See `bestbefore.replay.kernels.compiling.ended_by_interrupt`.
+    """
+    from rich.console import Console
+
+    class Shown(Console):
+        def show_cursor(self, show: bool = True) -> bool:  # noqa: ARG002 - as rich has it
+            return False
+
+    return Shown(stderr=True)
 
 
 @contextmanager
@@ -26,11 +43,10 @@ def open_watched(path: Path) -> Iterator[RawIOBase]:
         if not sys.stderr.isatty():
             yield file
             return
-        from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
         columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        with Progress(*columns, console=_console(), transient=True) as progress:
             size = path.stat().st_size or None  # a pipe has size 0
             # The wrapper counts the bytes read and delegates all other methods.
             yield cast("RawIOBase", progress.wrap_file(file, total=size, description=f"reading {path.name}"))
@@ -45,10 +61,9 @@ def bar(description: str, total: int) -> Iterator[Watch]:
     if not sys.stderr.isatty():
         yield iter
         return
-    from rich.console import Console
     from rich.progress import Progress
 
-    progress = Progress(console=Console(stderr=True), transient=True)
+    progress = Progress(console=_console(), transient=True)
 
     def watch(items: Iterator[Any]) -> Iterable[Any]:
         progress.start()  # only here, as it starts a thread, and worker processes must have been forked before
@@ -75,11 +90,10 @@ def spinner(description: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=_console(), transient=True) as progress:
         progress.add_task(description, total=None)
         yield
 

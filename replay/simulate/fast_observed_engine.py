@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
-from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -191,10 +190,13 @@ class FastObservedReplay:
                 NO_DECISIONS,
             )
 
-        with ThreadPoolExecutor(parts) as pool:
+        with ThreadPoolExecutor(max(parts - 1, 1)) as pool:
             for times_s, object_ids, rows in watch(_chunks(requests)):
-                given = repeat(times_s), repeat(object_ids), repeat(np.array(streams[rows]))
-                list(pool.map(replay, range(parts), *given))
+                chunk = times_s, object_ids, np.array(streams[rows])
+                others = [pool.submit(replay, part, *chunk) for part in range(1, parts)]
+                replay(0, *chunk)  # in this thread: in the main one SIGINT ends a compilation at once
+                for other in others:
+                    other.result()
         if len(counts) == 1:
             counts[:] = sum(counted)
 

@@ -26,9 +26,9 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     os.close(master)
 
 
-def shows(shown: int, words: bytes) -> bool:
+def shows(shown: int, words: bytes, within_s: float = PATIENCE_S) -> bool:
     """Whether these words are shown; what is written comes a moment later, and perhaps in parts."""
-    seen, end = b"", time.monotonic() + PATIENCE_S
+    seen, end = b"", time.monotonic() + within_s
     while words not in seen and time.monotonic() < end:
         with suppress(BlockingIOError):
             seen += os.read(shown, 100_000)
@@ -70,3 +70,13 @@ def test_a_program_reads_the_progress(monkeypatch: pytest.MonkeyPatch, capsys: p
     monkeypatch.setenv("BESTBEFORE_PROGRESS", "json")
     count()
     assert capsys.readouterr().err.splitlines()[-1] == '{"progress": "counting", "done": 3, "of": 3}'
+
+
+def test_the_cursor_stays_visible_as_a_compilation_may_be_ended_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with terminal(monkeypatch) as shown:
+        read(tmp_path / "file.csv")
+        count()
+        with spinner("compiling"):
+            assert not shows(shown, b"\x1b[?25", within_s=0.2)

@@ -1,6 +1,8 @@
 """The fast engine around its kernels for observed histories. Those are held to the plain engine: tests/equivalence."""
 
+import threading
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,6 +61,21 @@ def test_counts_do_not_depend_on_how_many_cores_replay(policy: Policy, grouping:
     assert engine.replay(policy) == plain_engine.replay(scenario, policy)
     by_plain = plain_engine.replay_objects(scenario, policy)
     assert engine.replay_objects(policy) == {name: own for name, own in by_plain.items() if own.requests}
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+def test_the_calling_thread_compiles_so_that_an_interrupt_ends_it(cores: int) -> None:
+    scenario = replace(scenario_of(60, 500), grouping=Grouping.ALL)
+    engine, plain = FastObservedReplay(scenario), loops(compiles=False)
+    threads: list[threading.Thread] = []
+
+    def replay(*arguments: Any) -> None:
+        threads.append(threading.current_thread())
+        plain.replay(*arguments)
+
+    engine._loops = lambda compiles: plain._replace(cores=cores, replay=replay)
+    engine.prepare(POLICIES[:1])
+    assert (len(threads), threads.count(threading.current_thread())) == (cores, 1)
 
 
 @pytest.mark.parametrize("warm", Warm)
