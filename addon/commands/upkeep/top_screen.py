@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -20,6 +20,8 @@ ORDERS = ("requests", "hits", "contacts", "unnecessary", "updates", "saved_bytes
 OF_OBJECTS = {"contacts": "contacts", "unnecessary": "unchanged", "updates": "updates"}
 """The orders that objects have, too; else they are in that of their requests."""
 LEAST_ROWS = 3
+LEAST_NAME = 20
+"""The width that the name of a row has at least; in a narrow terminal the last counts give way to it."""
 PLAIN_COLUMNS = 2 * URL_LIMIT
 """The width of the text for programs: no line of it is longer."""
 _COUNTS = ("requests", "hits", "contacts", "stale")
@@ -44,7 +46,7 @@ def screen(now: Snapshot, rates: Rates | None, order: str, rows: int, note: str 
     """Return what is shown. `rows`: how many lines the tables may have together; `note`: a line at the end."""
     shares = [*_tables(now, order)]
     each = max(LEAST_ROWS, rows // max(len(shares), 1))
-    tables = [_table(title, columns, cells[:each]) for title, columns, cells in shares]
+    tables = [_Fitted(title, columns, cells[:each]) for title, columns, cells in shares]
     return Group(*(Text(line) for line in head(now, rates)), *tables, Text(note, style="dim"))
 
 
@@ -132,11 +134,23 @@ def _in(next_s: float | None, now_s: float) -> str:
     return "each" if next_s is None or next_s <= now_s else span(next_s - now_s)
 
 
-def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, expand=True)
-    for column in columns[:-1]:
-        table.add_column(column, justify="right", no_wrap=True, min_width=len(column))
-    table.add_column(columns[-1], overflow="ellipsis", no_wrap=True, ratio=1)
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    return table
+@dataclass(frozen=True, slots=True)
+class _Fitted:
+    """A table with as many of its first columns as leave room for the last, the name."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        widths = [1 + max(map(len, cells)) for cells in zip(self.columns, *self.rows, strict=True)]
+        shown = len(widths) - 1
+        while shown > 1 and sum(widths[:shown]) + LEAST_NAME > options.max_width:
+            shown -= 1
+        table = Table(title=self.title, title_justify="left", title_style="bold", box=None, pad_edge=False, expand=True)
+        for column in self.columns[:shown]:
+            table.add_column(column, justify="right", no_wrap=True, min_width=len(column))
+        table.add_column(self.columns[-1], overflow="ellipsis", no_wrap=True, ratio=1)
+        for row in self.rows:
+            table.add_row(*(Text(cell) for cell in (*row[:shown], row[-1])))
+        yield table

@@ -55,3 +55,10 @@ def test_without_a_terminal_no_line_is_cut_or_broken_or_padded() -> None:
     assert lines[-1].endswith(f"90s  {url}")
     assert all(line == line.rstrip() for line in lines)
     assert text.isascii()
+
+
+def test_in_a_narrow_terminal_counts_give_way_to_the_names() -> None:
+    console = Console(width=40, record=True, file=StringIO())
+    console.print(screen({**NOW, "domains": NOW["domains"][:1]}, None, "requests", 10))
+    rows = [line.split() for line in console.export_text().splitlines() if "a.org" in line]
+    assert rows[1:] == [["0", "90", "a.org"], ["3", "1", "http://a.org/%1B[31m"]]
