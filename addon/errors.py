@@ -1,4 +1,4 @@
-"""The error of a user's input, which the command line shows as plain lines."""
+"""The error of a user's input, which the command line shows as plain lines, and the text of errors of the system."""
 
 from typing import ClassVar
 
@@ -13,3 +13,9 @@ class InputError(click.ClickException):
     """
 
     exit_code: ClassVar[int] = 2
+
+
+def reason_of(error: OSError) -> str:
+    """Return what the system says, with the file if it names one (it does not where a write fails on a full disk)."""
+    said = error.strerror or str(error)
+    return f"{said}: {error.filename}" if error.filename else said

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 VALUES = """
-addon/admin/event addon/dashboard/source addon/engine/observation addon/engine/outcome addon/engine/site addon/errors
+addon/admin/event addon/dashboard/source addon/engine/observation addon/engine/outcome addon/engine/site
 addon/proxy/companion addon/proxy/place
 addon/proxy/mitm/gateway addon/proxy/mitm/stream/client_connection addon/proxy/origin/contact addon/proxy/start_error
 addon/store/backend/interface

@@ -3,6 +3,7 @@
 import secrets
 from pathlib import Path
 
+from bestbefore.addon.errors import reason_of
 from bestbefore.addon.proxy.start_error import StartError
 
 NAME_BYTES = 4
@@ -18,7 +19,7 @@ def read_identity(state: Path) -> tuple[bytes, bytes]:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         return _read_or_create(state / "proxy-id", NAME_BYTES), _read_or_create(state / "salt", SALT_BYTES)
     except OSError as error:
-        raise StartError(f"state directory {state} cannot be used: {error.strerror}: {error.filename}") from None
+        raise StartError(f"state directory {state} cannot be used: {reason_of(error)}") from None
 
 
 def _read_or_create(path: Path, size: int) -> bytes:

@@ -33,6 +33,7 @@ CA_NAME, CA_KEY_NAMES = "mitmproxy-ca-cert.pem", ("mitmproxy-ca.pem", "mitmproxy
 _INSTALL = (
     f"`bestbefore run -- COMMAND` makes programs trust it; http://{HOST}/ through the proxy says how to install it"
 )
+_AS_ITS_USER = "run this as the user of the proxy, which must be able to read its files"
 _REPLACE = "remove the files mitmproxy-ca* there and restart the proxy, which creates a new one"
 _PYTHON = "import sys, urllib.request as r; r.urlopen(sys.argv[1], timeout=5).read()"
 _NODE = "require('https').get(process.argv[1], r => r.resume()).on('error', () => process.exit(1))"
@@ -62,7 +63,9 @@ def client_findings(state: Path, clock: Clock) -> Iterator[Finding]:
         return
     except (OSError, ValueError, IndexError) as error:
         why = getattr(error, "strerror", None) or "contains no certificate"
-        yield Finding("ca", "failed", f"{ca}: {why}", _REPLACE)
+        # Clients trust the authority: it is replaced only where it is lost.
+        advice = _AS_ITS_USER if isinstance(error, PermissionError) else _REPLACE
+        yield Finding("ca", "failed", f"{ca}: {why}", advice)
         return
     yield from _ca_findings(state, der, clock)
     yield from _tried(state)

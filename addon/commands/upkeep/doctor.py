@@ -14,7 +14,7 @@ from bestbefore.addon.commands.store_flags import store_options
 from bestbefore.addon.commands.upkeep.client_checks import client_findings
 from bestbefore.addon.commands.upkeep.finding import Finding
 from bestbefore.addon.commands.upkeep.machine_checks import machine_findings
-from bestbefore.addon.commands.upkeep.proxy_checks import admin_finding, origin_findings, port_finding
+from bestbefore.addon.commands.upkeep.proxy_checks import admin_findings, origin_findings, port_finding
 from bestbefore.addon.commands.upkeep.store_check import store_findings
 from bestbefore.addon.config.load import Config, load_config
 from bestbefore.addon.config.problems import ConfigError
@@ -89,15 +89,15 @@ async def _findings(
     async for found in store_findings(config, clock):
         yield found
     if given is None and settings.listen.port == 0:
-        yield Finding("port", "skipped", "the configuration lets the system choose it", "give --proxy URL")
-        runs = False
+        port = Finding("port", "skipped", "the configuration lets the system choose it", "give --proxy URL")
     else:
         url = proxy_url(given, settings)
         port = await asyncio.to_thread(port_finding, url, settings, is_given=given is not None)
-        yield port
-        runs = port.state == "ok"
-    if runs and given is None:
-        yield await asyncio.to_thread(admin_finding, settings)
+    yield port
+    runs = port.state == "ok"
+    if given is None:
+        for finding in await asyncio.to_thread(lambda: list(admin_findings(settings, port))):
+            yield finding
     if settings.mode is None:
         for finding in await asyncio.to_thread(lambda: list(client_findings(settings.state, clock))):
             yield finding

@@ -17,7 +17,7 @@ from bestbefore.addon.admin.units import span
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.commands.clients.running_proxy import PATIENCE_S, certificate_of, credentials_in, shown
 from bestbefore.addon.commands.upkeep.finding import Finding
-from bestbefore.addon.config.settings import Address, Settings
+from bestbefore.addon.config.settings import DEFAULT_ADMIN, Address, Settings
 from bestbefore.addon.proxy.pages.ca_bundle import BUNDLE_NAME, certificates
 from bestbefore.addon.rfc9111.message import Target
 
@@ -74,10 +74,7 @@ def _answers(url: SplitResult) -> bool:
 def _free_finding(listen: Address) -> Finding:
     """Return the finding on a port where nothing answers: whether a proxy could listen there."""
     try:
-        family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
-        with socket.socket(family, socket.SOCK_STREAM) as one:
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            one.bind((listen.host, listen.port))
+        _bind(listen)
     except OSError as error:
         advice = {
             errno.EACCES: "ports below 1024 need a privilege (AmbientCapabilities=CAP_NET_BIND_SERVICE under systemd)",
@@ -87,7 +84,31 @@ def _free_finding(listen: Address) -> Finding:
     return Finding("port", "warning", f"no proxy listens on {listen}; the port is free", "start one: bestbefore proxy")
 
 
-def admin_finding(settings: Settings) -> Finding:
+def _bind(address: Address) -> None:
+    """Listen on an address for a moment. Raises OSError."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        one.bind((address.host, address.port))
+
+
+def admin_findings(settings: Settings, port: Finding) -> Iterator[Finding]:
+    """Yield what the proxy reports of its health; where none runs, whether it could listen on its admin address."""
+    if port.state == "ok":
+        yield _health_finding(settings)
+        return
+    admin = settings.admin
+    # In place of the default the proxy takes the next free port.
+    if port.state != "warning" or admin is None or admin in (DEFAULT_ADMIN, settings.listen):
+        return
+    try:
+        _bind(admin)
+    except OSError as error:
+        found = f"a proxy cannot listen on {admin}: {error.strerror or error}"
+        yield Finding("admin", "failed", found, "end the program that does, or give the proxy another --admin")
+
+
+def _health_finding(settings: Settings) -> Finding:
     """Return the finding on the health that the proxy reports at its admin address."""
     admin = settings.admin
     if admin is None or admin.port == 0:
@@ -104,7 +125,7 @@ def admin_finding(settings: Settings) -> Finding:
     except (ValueError, KeyError, TypeError):
         return Finding("admin", "warning", f"http://{admin}/ is another program", "give the proxy another --admin")
     if (state, store) != ("ok", "ok"):
-        found = f"the proxy says: status {state}, store {store}, {health.get('pending', '?')} entries wait"
+        found = f"the proxy says: status {state}, store {store}, entries that wait: {health.get('pending', '?')}"
         return Finding("admin", "failed", found, "see its log for the reason; meanwhile it learns in memory")
     return Finding("admin", "ok", f"http://{admin}/healthz: ok")
 

@@ -60,7 +60,7 @@ class ErrorCheck:
                 address = Address(ctx.options.listen_host, ctx.options.listen_port)
                 raise StartError(listening_error(address, server.last_exception))
         if self._errors.messages:
-            raise StartError(self._errors.messages[0].partition("\n")[0])
+            raise StartError(self._errors.messages[0].partition("\n")[0].removeprefix("Addon error: "))
 
     def finish(self) -> None:
         """mitmproxy's method, called when the start is over."""

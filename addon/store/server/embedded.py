@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 from bestbefore.addon.clock import Clock
+from bestbefore.addon.errors import reason_of
 from bestbefore.addon.store.backend.connection import log
 from bestbefore.addon.store.backend.interface import StoreUnusableError
 from bestbefore.addon.store.server import launch
@@ -85,7 +86,7 @@ class EmbeddedServer:
             if not started and (self._repair() or self._set_aside()):
                 started = await self._run_until_ready()
         except OSError as e:
-            raise StoreUnusableError(f"the embedded store does not start: {e}") from e
+            raise StoreUnusableError(f"the embedded store does not start: {reason_of(e)}") from e
         except BaseException:
             await self.stop()
             raise

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from bestbefore.addon.errors import reason_of
 from bestbefore.addon.store.backend.interface import StoreUnusableError
 
 SOCKET_BYTES = 103
@@ -65,8 +66,7 @@ class StateDir:
                 raise PermissionError(13, "not writable", str(self.valkey))
             self._lock = Lock(self.path / "store.lock")
         except OSError as e:
-            reason = f"{e.strerror or e}: {e.filename}"
-            raise StoreUnusableError(f"state directory {path} cannot be used: {reason}") from None
+            raise StoreUnusableError(f"state directory {path} cannot be used: {reason_of(e)}") from None
 
     def take(self) -> bool:
         """Take the lock; return whether no other process holds it."""

@@ -18,6 +18,8 @@ import redis
 from mitmproxy.certs import CertStore
 
 from bestbefore.addon import cli
+from bestbefore.addon.clock import RealClock
+from bestbefore.addon.commands.upkeep.client_checks import client_findings
 
 Findings = Callable[..., tuple[int, dict[str, Any]]]
 
@@ -86,6 +88,30 @@ def test_another_program_at_the_port_of_a_reverse_proxy_is_seen(found: Findings,
         thread.join()
     assert (status, findings["port"]["state"], findings["origin"]["state"]) == (1, "failed", "skipped")
     assert "another program answers" in findings["port"]["found"]
+
+
+def test_an_admin_address_that_another_program_has_is_seen_before_the_proxy_starts(
+    found: Findings, free: Path
+) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        admin = f"127.0.0.1:{server.getsockname()[1]}"
+        free.write_text(f'{free.read_text()}admin = "{admin}"\n')
+        status, findings = found("--config", free)
+    assert (status, findings["port"]["state"]) == (1, "warning")
+    assert findings["admin"]["found"] == f"a proxy cannot listen on {admin}: Address already in use"
+    assert "admin" not in found("--config", free)[1]
+
+
+def test_an_authority_that_may_not_be_read_is_not_to_be_replaced(tmp_path: Path) -> None:
+    file, user = tmp_path / "mitmproxy-ca-cert.pem", os.geteuid()
+    file.touch(mode=0o000)
+    os.seteuid(user or 65_534)  # root may read everything
+    try:
+        (finding,) = client_findings(tmp_path, RealClock())
+    finally:
+        os.seteuid(user)
+    assert (finding.state, finding.found) == ("failed", f"{file}: Permission denied")
+    assert finding.advice == "run this as the user of the proxy, which must be able to read its files"
 
 
 def test_a_store_of_a_newer_version_is_refused(found: Findings, free: Path, valkey: Any) -> None:
