@@ -310,10 +310,7 @@ class Store:
         It includes what this process learnt at once, and what other processes learnt within a minute.
         """
         known = self._groups.get(name, domain)
-        if known is None:
-            async with self._write_behind.writing:
-                known = self._groups.get(name, domain) or await self._groups.read(name, belongs, domain)
-        return known
+        return known or await self._groups.read_between(name, belongs, domain, self._write_behind.writing)
 
     def regroup(self) -> None:
         """Clear the cached counts: the rules have changed, and so have the members of groups."""

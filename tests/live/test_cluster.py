@@ -4,6 +4,7 @@ import signal
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -108,3 +109,43 @@ def test_no_request_fails_that_the_origin_can_answer(
         assert "down" not in output
         assert lost == 0
     assert lost < KEPT / 2
+
+
+LONGEST_S = 6.0
+"""A request waits 2 s for a node, and as long for a proxy whose contact has ended; the rest is the tests' machine."""
+
+
+def test_no_request_waits_long_while_a_part_has_no_replica(
+    start_proxy: Start, start_origin: Start, replicated_cluster: list[Any], tmp_path: Path
+) -> None:
+    """Two proxies need the same objects, and the replica of the frozen node, once promoted, has none itself.
+
+    So what is written there does not count as written, for as long as the node is frozen.
+    """
+    origin = start_origin({f"/{i}": [] for i in range(PATHS)})
+    origin.extra = {"Cache-Control": "max-age=600"}
+    seeds = ",".join(f"127.0.0.1:{node.port}" for node in replicated_cluster[:2])
+    store = ("--quiet", "--store", f"redis+cluster://{seeds}?wait=1")
+    proxies = [start_proxy(*store, state=tmp_path / name) for name in ("one", "other")]
+    is_over = False
+
+    def ask(client: int) -> list[float]:
+        took_s, i = list[float](), client // 2
+        while not is_over:
+            start_s = time.monotonic()
+            assert proxies[client % 2].get(f"{origin.url}/{i % PATHS}").status == 200
+            took_s.append(time.monotonic() - start_s)
+            i += 4
+            time.sleep(0.02)
+        return took_s
+
+    with ThreadPoolExecutor(8) as clients:
+        asked = [clients.submit(ask, client) for client in range(8)]
+        time.sleep(1.0)
+        replicated_cluster[1].process.send_signal(signal.SIGSTOP)
+        time.sleep(15.0)
+        replicated_cluster[1].process.send_signal(signal.SIGCONT)
+        is_over = True
+        took_s = [each for one in asked for each in one.result()]
+    assert max(took_s) < LONGEST_S
+    assert any("NOREPLICAS" in proxy.output() for proxy in proxies)

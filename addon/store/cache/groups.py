@@ -1,5 +1,6 @@
 """The counts of groups, cached: kept up to date with what this process learns, and read again regularly."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -18,6 +19,8 @@ READ_AGAIN_S = 60.0
 OLDEST_S = 2 * READ_AGAIN_S
 """From what age on counts are not used before they are read again: a group that is seldom asked for would be decided
 about by what was known when it was last asked for, hours ago."""
+PATIENCE_S = 0.5
+"""How long a request waits for the end of a write, real seconds."""
 DOMAINS_KEPT = 512
 """For how many registrable domains groups are cached."""
 GROUPS_KEPT = 64
@@ -70,8 +73,29 @@ class Groups:
             self._link.wake()
         return self._counts(known)
 
+    async def read_between(
+        self, name: str, belongs: LabelFilter, domain: str | None, writing: asyncio.Lock
+    ) -> GroupCounts:
+        """Read the counts between two writes, during which `writing` is locked, unless another has read them before.
+
+        A write may take seconds, where a node of a cluster does not answer. What is being written may be in the counts
+        twice or not at all then, and they are read again after the write.
+        """
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                await writing.acquire()
+        except TimeoutError:
+            counts = await self.read(name, belongs, domain)
+            self._due.add((name, domain))
+            self._link.wake()
+            return counts
+        try:
+            return self.get(name, domain) or await self.read(name, belongs, domain)
+        finally:
+            writing.release()
+
     async def read(self, name: str, belongs: LabelFilter, domain: str | None) -> GroupCounts:
-        """Read the counts from the backend. Must be called while nothing is being written."""
+        """Read the counts from the backend. They are right if nothing is being written."""
         written = await self._link.read(lambda backend: backend.counts(belongs, domain))
         if written is None:  # the store is down: keep the cached counts
             known = self._known(name, domain)

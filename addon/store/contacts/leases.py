@@ -240,9 +240,10 @@ class ContactLeases:
             self._link.wake(hurry=lease.is_awaited)
 
     async def _renew(self) -> None:
-        while self._held or self._ended:
+        while self._held:
             await asyncio.sleep(RENEW_S)
-            leases = [(one.name, one.token) for one in (*self._held.values(), *self._ended.values())]
+            # Not those that have ended: who waits must not do so for as long as the backend refuses to write the copy.
+            leases = [(one.name, one.token) for one in self._held.values()]
             if leases:
                 await self._ask(partial(_renew, leases))
 

@@ -1,5 +1,7 @@
 """Groups in process: bounded, and right while the store is down."""
 
+import asyncio
+
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.store.backend.interface import GroupCounts
 from bestbefore.addon.store.cache import groups
@@ -63,6 +65,27 @@ async def test_counts_are_read_again_after_a_minute_and_not_used_after_two():
     assert known.get("g", "example.org") is None
     known._link.down_since_s = 0.0
     assert (await known.read("g", everything, "example.org")).updates == {1: 8}, "the store is down"
+
+
+async def test_a_request_does_not_wait_for_a_long_write(monkeypatch):
+    monkeypatch.setattr(groups, "PATIENCE_S", 0.01)
+
+    class Backend:
+        updates = 7
+
+        async def counts(self, belongs, domain):
+            return GroupCounts({1: self.updates}, {1: 3})
+
+    known, backend, writing = made(Backend()), Backend, asyncio.Lock()
+    async with writing:
+        assert (await known.read_between("g", everything, "example.org", writing)).updates == {1: 7}
+        assert known.get("g", "example.org").updates == {1: 7}, "the next request does not wait at all"
+        backend.updates = 8  # what was being written
+    await known.read_due()
+    assert known.get("g", "example.org").updates == {1: 8}
+    backend.updates = 9
+    assert (await known.read_between("g", everything, "example.org", writing)).updates == {1: 8}, "another has read it"
+    assert not writing.locked()
 
 
 async def test_the_groups_of_only_so_many_domains_are_kept(monkeypatch):

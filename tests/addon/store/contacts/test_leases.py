@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from bestbefore.addon.store.backend.interface import CopySet
+from bestbefore.addon.store.cache.copies import BATCH
 from bestbefore.addon.store.contacts import leases as module
 from bestbefore.addon.store.contacts.keeper import ContactName
 from bestbefore.addon.store.contacts.leases import ContactLease
@@ -90,6 +91,22 @@ async def test_a_lease_is_renewed(stores: list[Store], valkey: Any, monkeypatch:
         async with asyncio.timeout(PATIENCE_S):
             while client.ttl(key) <= 10:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
+
+
+async def test_the_others_do_not_wait_for_a_copy_that_the_store_refuses(
+    valkey: Any, open_a_store: Any, copy_of: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server has no replica, so no copy counts as written, and the first batch is written again and again."""
+    monkeypatch.setattr(module, "LEASE_S", 1.0)
+    first, second = await open_a_store(f"{valkey.url}?wait=1"), await open_a_store(valkey.url)
+    lease = await turn(first)
+    assert isinstance(lease, ContactLease)
+    for name in [f"{URL}{i}" for i in range(BATCH)] + [URL]:
+        first.put(copy_of(name), b"hello")
+    (task,) = await waiting(second)
+    lease.end(is_shareable=True)
+    async with asyncio.timeout(PATIENCE_S / 2):
+        assert isinstance(await task, ContactLease)
 
 
 async def test_a_wait_is_bounded(stores: list[Store]) -> None:
