@@ -4,6 +4,7 @@ import os
 import pickle
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -13,6 +14,12 @@ from typing import Any
 
 from bestbefore.replay.cluster.errors import ClusterError
 from bestbefore.replay.traces.errors import TraceError
+
+AWAKE_EVERY_S = 0.02
+LOOK_EVERY_S = 5.0
+"""How often it is looked whether there are workers, while no value is ready."""
+BACK_WITHIN_S = 90.0
+"""How long there may be none: a process that has ended is replaced, which on a busy machine takes a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +46,8 @@ class DaskCluster:
         context ends is given up; what has begun is finished by workers of `join_cluster`, in vain.
 
         Raises what the function raises, but for an OSError or a TraceError a ClusterError that names the worker; and
-        ClusterError if an argument ended all its workers, and if the scheduler is lost.
+        ClusterError if an argument ended all its workers, if all workers are lost, and if the scheduler is lost.
         """
-        from distributed import as_completed
         from distributed.protocol import pickle as by_value  # which pickles the functions of a script too
 
         pickled = by_value.dumps(function)
@@ -53,7 +59,7 @@ class DaskCluster:
         places = {future.key: place for place, future in pending.items()}
 
         def values() -> Iterator[tuple[int, R]]:
-            for future in as_completed(list(pending.values()), loop=self.client.loop):
+            for future in self._completed(list(pending.values())):
                 place = places[future.key]
                 yield place, self._value(place, pending.pop(place))
 
@@ -62,6 +68,29 @@ class DaskCluster:
             yield values()
         finally:
             self._give_up(list(pending.values()))
+
+    def _completed(self, futures: Sequence[Any]) -> Iterator[Any]:
+        """Yield the futures as they complete. Raises ClusterError if all workers end, and none comes back."""
+        from distributed import as_completed
+
+        completed = as_completed(futures, loop=self.client.loop)
+        while completed.count():
+            waited_s = absent_s = 0.0
+            while not completed.has_ready():
+                time.sleep(AWAKE_EVERY_S)
+                waited_s += AWAKE_EVERY_S
+                if waited_s >= LOOK_EVERY_S:
+                    waited_s, absent_s = 0.0, 0.0 if self._has_workers() else absent_s + waited_s
+                if absent_s >= BACK_WITHIN_S:
+                    within = f"{BACK_WITHIN_S:g} s"
+                    raise ClusterError(f"{self.address}: all workers have ended, and none has come back in {within}")
+            yield next(completed)
+
+    def _has_workers(self) -> bool:
+        try:
+            return bool(self.client.nthreads())
+        except OSError:  # the scheduler is lost, which the futures tell
+            return True
 
     def _value(self, place: int, future: Any) -> Any:
         from distributed.comm import CommClosedError
@@ -96,11 +125,22 @@ def _evaluate(argument: Any, given: bytes, digest: bytes) -> Any:
     """Evaluate the pickled function on a worker."""
     try:
         if _last.digest != digest:
+            _share_processors()
             _last.function = pickle.loads(given)  # noqa: S301 - Dask itself unpickles whatever its clients send
             _last.digest = digest
         return _last.function(argument)
     except (OSError, TraceError) as error:
         raise ClusterError(f"worker {_own_address()}: {_described(error)}") from None
+
+
+def _share_processors() -> None:
+    """Let polars, unless it is imported already, take as many threads as this worker has: by default it takes all.
+
+    The threads of several workers would wait for each other, and a worker of one thread would use more than one.
+    """
+    from distributed import get_worker
+
+    os.environ.setdefault("POLARS_MAX_THREADS", str(get_worker().state.nthreads))
 
 
 def _own_address() -> str:

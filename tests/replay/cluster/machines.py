@@ -1,7 +1,15 @@
 """What the workers of the tests evaluate. It is pickled by name, as the functions of the product are."""
 
 import os
+import time
 from pathlib import Path
+
+
+def threads_of_polars(_: int) -> int:
+    """Return how many threads polars takes in this process."""
+    import polars as pl
+
+    return pl.thread_pool_size()
 
 
 def square(n: int) -> tuple[int, int]:
@@ -23,6 +31,10 @@ def always_die(_: int) -> None:
 
 def read_nothing(path: str) -> str:
     return Path(path).read_text()
+
+
+def wait(_: int) -> None:
+    time.sleep(60.0)
 
 
 def refuse(n: int) -> int:

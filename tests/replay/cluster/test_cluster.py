@@ -41,6 +41,11 @@ def test_the_work_of_papers_is_done_there_in_the_order_of_its_arguments(cluster:
     assert os.getpid() not in {process for _, process in values}
 
 
+def test_a_worker_reads_files_with_as_many_threads_as_it_has(cluster: DaskCluster) -> None:
+    with cluster.map(machines.threads_of_polars, range(2)) as values:
+        assert dict(values) == {0: 1, 1: 1}
+
+
 def test_nothing_is_to_be_done_without_arguments(cluster: DaskCluster) -> None:
     with cluster.map(machines.square, []) as values:
         assert list(values) == []
@@ -76,3 +81,15 @@ def test_other_errors_are_raised_as_they_are_and_the_rest_is_given_up(cluster: D
         list(values)
     with cluster.map(machines.square, [7]) as values:
         assert next(values)[1][0] == 49
+
+
+def test_workers_that_do_not_come_back_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bestbefore.replay.cluster.cluster.LOOK_EVERY_S", 0.1)
+    monkeypatch.setattr("bestbefore.replay.cluster.cluster.BACK_WITHIN_S", 0.5)
+    with start_cluster(1, lambda _: None) as cluster:
+        cluster.client.cluster.scale(0)
+        with (
+            pytest.raises(ClusterError, match=r"^this machine: all workers .* none has come back in 0\.5 s$"),
+            cluster.map(machines.wait, range(3)) as values,
+        ):
+            list(values)
