@@ -59,9 +59,11 @@ Each content is compared, byte by byte, with the only one that is right for its 
 is any other content, and an error although the origin did not fail, or failed before any content while a copy was
 stored; requests that a killed worker was answering are lost. A copy counts as stored a second after its answer, or,
 on a machine with too little processor time, three times as long as the slowest hit of the last 20 seconds has
-taken. *Latency* is that of requests for objects whose origin has never failed; *load* is that of the machine, which
-others may use, too. A slope is fitted to the memory (VmRSS) of one process after {WARM_PERCENT} % of the time, in
-means of minutes; its error is the standard error of the fit."""
+taken. Origin and clients are one process: where other work takes the processors, it accepts connections late, and
+the proxy's 504 after 10 s (`connect_timeout`) is a fault *without a cause* here. *Latency* is that of requests for
+objects whose origin has never failed; *load* is that of the machine, which others may use, too. A slope is fitted
+to the memory (VmRSS) of one process after {WARM_PERCENT} % of the time, in means of minutes; its error is the
+standard error of the fit."""
 printed: list[str] = []
 
 

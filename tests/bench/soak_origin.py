@@ -57,7 +57,7 @@ class SoakOrigin:
 
     async def start(self) -> str:
         """Listen; return the URL."""
-        server = await asyncio.start_server(self._quietly, "127.0.0.1", 0)
+        server = await asyncio.start_server(self._quietly, "127.0.0.1", 0, backlog=1024)
         return f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
     async def _quietly(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
