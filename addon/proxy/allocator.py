@@ -52,9 +52,10 @@ async def release_free_regularly(requests: Callable[[], int], in_flight: Callabl
     """Free reference cycles, and give back free memory, every `EVERY_S`, until cancelled.
 
     Connections and requests end as reference cycles. Python frees those only when enough new objects are made, which a
-    proxy with few requests does not do. While there are requests (`requests` counts them), only cycles of young objects
-    are sought: that takes few milliseconds, but all objects of a full memory cache take a tenth of a second. Objects
-    that exist at the start are left out.
+    proxy with few requests does not do. If no request has come since the last time (`requests` returns how many have
+    since the start), all objects are looked at, which with a full memory cache takes a tenth of a second; else only
+    young ones, which takes few milliseconds; and none while `in_flight` requests are not answered. Objects that exist
+    at the start are left out.
     """
     gc.freeze()
     seen = requests()

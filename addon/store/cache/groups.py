@@ -78,8 +78,8 @@ class Groups:
     ) -> GroupCounts:
         """Read the counts between two writes, during which `writing` is locked, unless another has read them before.
 
-        A write may take seconds, where a node of a cluster does not answer. What is being written may be in the counts
-        twice or not at all then, and they are read again after the write.
+        A write may take seconds where a node of a cluster does not answer. After `PATIENCE_S` the counts are read
+        beside it: what is being written may be in them twice or not at all, so they are read again after the write.
         """
         try:
             async with asyncio.timeout(PATIENCE_S):

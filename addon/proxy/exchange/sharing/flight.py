@@ -171,7 +171,7 @@ class Flights:
         self._flights: dict[tuple[str, str], dict[tuple[Values, Distinctions], Flight]] = {}
 
     def of(self, request: Request, variant: Values) -> Flight | None:
-        """Return the contact that this request may join; None if there is none that has not failed."""
+        """Return the contact that this request may join; None if there is none, or it has failed."""
         flight = self._flights.get(_key(request), {}).get((variant, distinctions(request)))
         return None if flight is None or flight.has_failed else flight
 
