@@ -15,7 +15,7 @@ from bestbefore.addon.prefetcher.prefetcher import Prefetcher
 from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.rfc9111.message import Fields, Head
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 ENABLED = """[proxy]
 admin = "off"
 [default]

@@ -11,6 +11,7 @@ from itertools import count
 import pytest
 
 from bestbefore.addon.proxy import allocator
+from tests.addon.store.waiting import until
 
 CODE = """
 from pathlib import Path
@@ -74,10 +75,11 @@ async def test_reference_cycles_are_freed(
 ) -> None:
     """Those of old objects only while nothing is requested: looking for them holds up what is."""
     monkeypatch.setattr(allocator, "EVERY_S", 0.01)
-    counted, looked = count(0, requests), asyncio.Event()
+    counted, looks = count(0, requests), 0
 
     def in_flight_now() -> int:
-        looked.set()
+        nonlocal looks
+        looks += 1
         return in_flight
 
     gc.disable()
@@ -90,9 +92,8 @@ async def test_reference_cycles_are_freed(
             young = Linked()
         freed_old, freed_young = weakref.ref(old), weakref.ref(young)
         del old, young
-        looked.clear()
-        await looked.wait()
-        await asyncio.sleep(0.05)
+        before = looks
+        await until(lambda: looks > before + 3)
         assert (freed_young() is None, freed_old() is None) == (frees_young, frees_old)
     finally:
         running.cancel()

@@ -26,7 +26,6 @@ def short_path():
 @pytest.fixture
 async def open_a_store(monkeypatch):
     """Open stores, which are closed at the end."""
-    monkeypatch.setattr(write_behind, "CLOSE_S", 1.0)
     stores = []
 
     async def open_one(where="memory", **given):
@@ -40,6 +39,7 @@ async def open_a_store(monkeypatch):
         return store
 
     yield open_one
+    monkeypatch.setattr(write_behind, "CLOSE_S", 1.0)  # nobody looks for what is written now
     for store in stores:
         await store.close()
 

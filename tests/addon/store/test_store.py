@@ -11,7 +11,7 @@ from bestbefore.addon.engine.update import Update
 from bestbefore.addon.store.backend.interface import CopySet, UnwritableError
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache import write_behind
-from tests.addon.store.waiting import until
+from tests.addon.store.waiting import PATIENCE_S, until
 
 URL = "http://www.example.org/a"
 DOMAIN = "example.org"
@@ -340,7 +340,7 @@ async def test_what_other_proxies_learn_is_in_a_group_within_a_minute(open_a_sto
     clock.advance(61)
     await group(second)  # asks for it to be read again
     store_counts = ({0: 1}, {0: 1})
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
     while await group(second) != store_counts:
         assert time.monotonic() < deadline
         await asyncio.sleep(0.01)
@@ -486,7 +486,7 @@ async def test_a_purge_of_a_store_that_refuses_writes_is_an_error(open_a_store, 
         try:
             for remove in (store.purge, store.forget):
                 with pytest.raises(UnwritableError, match="no permissions"):
-                    await asyncio.wait_for(remove(URL), 5)
+                    await asyncio.wait_for(remove(URL), PATIENCE_S)
         finally:
             client.execute_command("ACL", "SETUSER", "default", "+@all")
     assert await store.flush()

@@ -13,7 +13,7 @@ async def test_messages_arrive_in_order_until_the_other_process_ends(tmp_path: P
     file = tmp_path / "proxy.toml"
     file.write_text('[proxy]\nworkers = 3\n[[domain]]\nmatch = "example.org"\npolicy = "ttl"\n')
     ours, theirs = [await WorkerChannel.open(end) for end in socket.socketpair()]
-    clock = FastClock(5.0, 100.0)
+    clock = FastClock(5.0, 10.0)
     begin = Begin(WorkerPlace(number=2, workers=3), load_config(file), file, clock, log_requests=True)
     for message in (begin, AskReport()):
         ours.send(message)

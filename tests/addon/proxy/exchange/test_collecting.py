@@ -21,6 +21,7 @@ from bestbefore.addon.store.store import Store
 from tests.addon.proxy.exchange.asking import answer_to
 from tests.addon.proxy.exchange.test_contacts import NOW_S, PATIENCE_S, URL, Origin, client, content_of, ended, request
 from tests.addon.store.memory_backend import open_memory_store
+from tests.addon.store.waiting import until
 
 LARGE = [bytes([number]) * (MEMORY_BYTES // 4) for number in range(12)]
 
@@ -41,9 +42,7 @@ async def test_what_is_large_is_collected_in_a_file_read_from_it_and_stored(stor
     budget = Budget(64 * MEMORY_BYTES, tmp_path)
     asked = exchanges(store, Origin(*LARGE, length=sum(map(len, LARGE))), budget)
     answer = await answer_to(request(), client(), asked)
-    await asyncio.sleep(0.3)
-    assert budget.used_bytes == 0
-    assert budget.file_bytes == sum(map(len, LARGE))
+    await until(lambda: (budget.used_bytes, budget.file_bytes) == (0, sum(map(len, LARGE))))
     assert await content_of(answer) == b"".join(LARGE)
     await ended(asked)
     assert budget.file_bytes == 0

@@ -47,7 +47,7 @@ async def test_what_is_large_is_in_a_file_although_there_is_room(tmp_path: Path)
     assert len(body.read_all()) == len(body), "a reader that has it can read on"
     assert budget.files == 1
     del body
-    async with asyncio.timeout(5.0):  # the thread that read it last may be a moment behind
+    async with asyncio.timeout(30.0):  # the thread that read it last may be a moment behind
         while budget.files:  # noqa: ASYNC110 - nothing says when
             await asyncio.sleep(0.01)
 

@@ -57,7 +57,7 @@ async def test_who_no_longer_waits_ends_it() -> None:
     waiting = asyncio.create_task(AnswerSequence(answer).next())
     await asked.wait()
     waiting.cancel()
-    await asyncio.wait_for(ended.wait(), 5)
+    await asyncio.wait_for(ended.wait(), 30)
 
 
 @pytest.mark.parametrize(("status", "passed"), [(100, False), (101, False), (102, True), (103, True), (200, False)])

@@ -248,7 +248,7 @@ async def test_a_head_that_has_begun_is_awaited_for_a_limited_time(context: Cont
     assert layer._head_timer is None
     timer = received(b"GET http://a/ HT")
     assert timer is not None
-    assert timer.when() - loop.time() == pytest.approx(gateway.limits.head_s, abs=1.0)
+    assert timer.when() - loop.time() == pytest.approx(gateway.limits.head_s, abs=5.0)
     assert received(b"TP/1.1\r\nHost: a\r\n") is timer, "more of it gives it no more time"
     assert received(b"\r\n") is None
     assert timer.cancelled()
@@ -289,7 +289,7 @@ async def test_who_waits_for_room_is_woken_by_what_the_client_sends(
     await asyncio.sleep(0)
     assert not any(task.done() for task in waiting)
     list(layer.handle_event(events.DataReceived(context.client, b"G")))
-    assert await asyncio.wait_for(asyncio.gather(*waiting), 5.0) == [False, False]
+    assert await asyncio.wait_for(asyncio.gather(*waiting), 30.0) == [False, False]
     assert layer._activity is None
     assert layer._head_timer is not None
     layer._head_timer.cancel()

@@ -11,7 +11,7 @@ from mitmproxy.test import tflow
 from bestbefore.addon.proxy.mitm import lingering, transports
 from bestbefore.addon.proxy.mitm.lingering import Lingering
 
-PATIENCE_S = 5.0
+PATIENCE_S = 30.0
 
 
 @pytest.fixture

@@ -136,7 +136,7 @@ async def test_an_error_that_was_logged_ends_the_start_with_its_first_line(serve
     logging.getLogger().addHandler(outer)
     try:
         logger.warning("only a warning")
-        await asyncio.wait_for(check.shutdown_if_errored(), 5.0)
+        await asyncio.wait_for(check.shutdown_if_errored(), 30.0)
         logger.error("first\nand more")
         logger.error("second")
         with pytest.raises(StartError, match=r"^first$"):

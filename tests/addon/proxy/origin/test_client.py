@@ -112,7 +112,7 @@ async def test_more_content_than_announced_is_cut_off() -> None:
 async def test_what_goes_wrong_has_a_name(answer: bytes, failure: Failure) -> None:
     async with an_origin() as origin, answering(answer) as url:
         with pytest.raises(OriginError) as error:
-            await asyncio.wait_for(fetch(origin, url), 5)
+            await asyncio.wait_for(fetch(origin, url), 30)
     assert error.value.failure is failure
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,10 @@ from bestbefore.addon.proxy.origin.connection import MAX_BUFFERED_BYTES, Exchang
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
 from bestbefore.addon.proxy.origin.upload import Upload
 
-LIMITS = TimeLimits(connect_s=5.0, head_s=0.3, read_s=1.5, idle_s=5.0)
+LIMITS = TimeLimits(connect_s=30.0, head_s=0.3, read_s=30.0, idle_s=30.0)
+SHORT_S = 0.5
+"""A time to read where that is to end."""
+PATIENCE_S = 30.0
 HEAD = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -21,9 +25,16 @@ type Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[No
 
 @asynccontextmanager
 async def connected(serve: Serve) -> AsyncIterator[OriginConnection]:
+    serving = list[asyncio.Task[object]]()
+
     async def serve_and_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await serve(reader, writer)
-        writer.close()
+        task = asyncio.current_task()
+        assert task is not None
+        serving.append(task)
+        try:
+            await serve(reader, writer)
+        finally:
+            writer.close()
 
     server = await asyncio.start_server(serve_and_close, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
@@ -31,11 +42,15 @@ async def connected(serve: Serve) -> AsyncIterator[OriginConnection]:
     _, connection = await loop.create_connection(lambda: OriginConnection(tls=False), "127.0.0.1", port)
     yield connection
     connection.abort()
+    for task in serving:
+        task.cancel()
     server.close()
     await server.wait_closed()
 
 
-def answering(answer: bytes, *, then_s: float = 0.5) -> Serve:
+def answering(answer: bytes, *, then_s: float = PATIENCE_S) -> Serve:
+    """Sends an answer, and closes the connection so much later."""
+
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(answer)
@@ -44,12 +59,14 @@ def answering(answer: bytes, *, then_s: float = 0.5) -> Serve:
     return serve
 
 
-def exchange(connection: OriginConnection, released: Callable[[], object] = lambda: None) -> Exchange:
-    return Exchange(connection, "GET", LIMITS, no_interim, released)
+def exchange(
+    connection: OriginConnection, released: Callable[[], object] = lambda: None, limits: TimeLimits = LIMITS
+) -> Exchange:
+    return Exchange(connection, "GET", limits, no_interim, released)
 
 
-async def content_of(an_exchange: Exchange) -> bytes:
-    return b"".join([piece async for piece in an_exchange.chunks(LIMITS.read_s)])
+async def content_of(an_exchange: Exchange, read_s: float = LIMITS.read_s) -> bytes:
+    return b"".join([piece async for piece in an_exchange.chunks(read_s)])
 
 
 async def test_after_a_whole_answer_the_connection_may_be_used_again() -> None:
@@ -75,7 +92,7 @@ async def test_what_comes_after_the_answer_ends_the_connection(surplus: bytes, l
         one = exchange(connection)
         await one.run(HEAD, None)
         assert await content_of(one) == b"ok"
-        await asyncio.wait_for(asyncio.shield(connection.closed), 5)
+        await asyncio.wait_for(asyncio.shield(connection.closed), PATIENCE_S)
         assert connection.had_unexpected_data
 
 
@@ -85,7 +102,7 @@ async def test_data_that_an_origin_sends_before_the_request_is_not_a_response() 
         await asyncio.sleep(0.3)
 
     async with connected(serve) as connection:
-        await asyncio.wait_for(asyncio.shield(connection.closed), 5)
+        await asyncio.wait_for(asyncio.shield(connection.closed), PATIENCE_S)
         with pytest.raises(OriginError):
             await exchange(connection).run(HEAD, None)
 
@@ -106,19 +123,20 @@ async def test_bytes_in_the_socket_are_seen_before_reuse() -> None:
         connection.begin(exchange(connection))
         connection.read(on=False)
         connection.write(HEAD)
-        await asyncio.sleep(0.1)
-        assert not connection.is_silent()
+        async with asyncio.timeout(PATIENCE_S):
+            while connection.is_silent():  # noqa: ASYNC110 - it is not read, so that nothing tells
+                await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize(
-    ("pieces", "pause_s", "failure"),
+    ("pieces", "pause_s", "read_s", "failure"),
     [
-        ([b""], 2.5, Failure.TIMEOUT),  # nothing at all
-        ([b"HTTP/1.1 200 OK\r\nX: ", *[b"y"] * 40], 0.1, Failure.TIMEOUT),  # a head that drips
-        ([b"HTTP/1.1 200 OK\r\n", b""], 0.0, Failure.RESET),
+        ([b""], PATIENCE_S, SHORT_S, Failure.TIMEOUT),  # nothing at all
+        ([b"HTTP/1.1 200 OK\r\nX: ", *[b"y"] * 40], 0.1, LIMITS.read_s, Failure.TIMEOUT),  # a head that drips
+        ([b"HTTP/1.1 200 OK\r\n", b""], 0.0, LIMITS.read_s, Failure.RESET),
     ],
 )
-async def test_a_head_has_its_time(pieces: list[bytes], pause_s: float, failure: Failure) -> None:
+async def test_a_head_has_its_time(pieces: list[bytes], pause_s: float, read_s: float, failure: Failure) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         for piece in pieces:
@@ -127,7 +145,7 @@ async def test_a_head_has_its_time(pieces: list[bytes], pause_s: float, failure:
 
     async with connected(serve) as connection:
         with pytest.raises(OriginError) as error:
-            await asyncio.wait_for(exchange(connection).run(HEAD, None), 3.5)
+            await exchange(connection, limits=replace(LIMITS, read_s=read_s)).run(HEAD, None)
     assert error.value.failure is failure
 
 
@@ -142,11 +160,11 @@ async def test_an_answer_may_take_longer_than_its_head_to_begin() -> None:
 
 
 async def test_content_that_stops_is_given_up() -> None:
-    async with connected(answering(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe", then_s=2.5)) as connection:
+    async with connected(answering(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe")) as connection:
         one = exchange(connection)
         await one.run(HEAD, None)
         with pytest.raises(OriginError) as error:
-            await content_of(one)
+            await content_of(one, SHORT_S)
     assert error.value.failure is Failure.TIMEOUT
 
 
@@ -202,7 +220,7 @@ async def test_content_is_sent_in_its_frame(length: int | None, sent: bytes) -> 
         await reader.readuntil(b"\r\n\r\n")
         got = await reader.readexactly(len(sent))
         writer.write(OK)
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(PATIENCE_S)
 
     async with connected(serve) as connection:
         upload = Upload(length)
@@ -217,7 +235,7 @@ async def test_content_is_sent_in_its_frame(length: int | None, sent: bytes) -> 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"])
 async def test_a_client_that_leaves_after_its_content_ends_the_exchange(answer: bytes) -> None:
     """No other client waits for the answer."""
-    async with connected(answering(answer, then_s=5.0)) as connection:
+    async with connected(answering(answer)) as connection:
         one, upload = exchange(connection), Upload(2)
         upload.feed(b"ok")
         upload.end()
@@ -267,7 +285,7 @@ async def test_only_an_open_connection_without_data_is_silent() -> None:
     async with connected(serve) as connection:
         assert connection.is_silent()
         connection.abort()
-        await asyncio.wait_for(asyncio.shield(connection.closed), 5)
+        await asyncio.wait_for(asyncio.shield(connection.closed), PATIENCE_S)
         await asyncio.sleep(0)
         assert not connection.is_silent()
         goes_on.set()

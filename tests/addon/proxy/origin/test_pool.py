@@ -16,6 +16,7 @@ from bestbefore.addon.proxy.origin.pool import QUIET_S, Pool, PoolKey
 from bestbefore.addon.proxy.origin.unsound import UnsoundOrigin
 from bestbefore.addon.rfc9111.message import Request, Target
 from tests.addon.proxy.origin.test_connection import answering, connected
+from tests.addon.store.waiting import until
 
 
 class Server:
@@ -111,7 +112,7 @@ async def test_what_was_answered_on_a_connection_with_a_surplus_is_named() -> No
         await asyncio.sleep(QUIET_S + 0.05)
         server.surplus, server.late_s = b"more", 0.01
         assert await get(server, origin, "second") == "1.2"
-        await asyncio.sleep(0.05)
+        await until(lambda: dropped)
         assert dropped == [server.url + "second"]
 
 
@@ -131,7 +132,7 @@ async def test_what_cannot_be_sent_again_has_a_connection_of_its_own() -> None:
 
 
 async def test_idle_connections_make_room_and_busy_ones_are_waited_for() -> None:
-    async with serving(TimeLimits(connect_s=0.2), max_open=1) as (server, origin):
+    async with serving(TimeLimits(connect_s=30.0), max_open=1) as (server, origin):
         assert await get(server, origin) == "1.1"
         assert await get(server, origin) == "2.1", "the idle one was closed"
         busy = await origin.fetch(Request("GET", Target.parse(server.url)))
@@ -142,17 +143,19 @@ async def test_idle_connections_make_room_and_busy_ones_are_waited_for() -> None
 
 
 async def test_too_many_connections_are_refused_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with serving(TimeLimits(connect_s=0.1, read_s=5.0), max_open=1) as (server, origin):
-        blocked = asyncio.Event()
+    async with serving(TimeLimits(connect_s=1.0, read_s=30.0), max_open=1) as (server, origin):
+        accepted, blocked = asyncio.Event(), asyncio.Event()
 
-        async def silent(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            accepted.set()
             await blocked.wait()
             writer.close()
 
         listening = await asyncio.start_server(silent, "127.0.0.1", 0)
         url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
         waiting = asyncio.create_task(origin.fetch(Request("GET", Target.parse(url))))
-        await asyncio.sleep(0.05)
+        await accepted.wait()
         with pytest.raises(OriginError, match="too many"):
             await get(server, origin)
         blocked.set()
@@ -166,8 +169,7 @@ async def test_an_idle_connection_is_closed_in_time(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(pool_module, "IDLE_S", 0.05)
     async with serving() as (server, origin):
         await get(server, origin)
-        await asyncio.sleep(0.15)
-        assert origin._pool.open == 0
+        await until(lambda: origin._pool.open == 0)
 
 
 async def test_only_so_many_connections_to_an_origin_are_idle(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,6 +178,7 @@ async def test_only_so_many_connections_to_an_origin_are_idle(monkeypatch: pytes
     async with serving() as (server, origin):
         for _ in range(5):
             await get(server, origin, method="POST")
+        await until(lambda: origin._pool.open == 2)
         await asyncio.sleep(0.05)
         assert origin._pool.open == 2
 

@@ -1,6 +1,5 @@
 """What follows from a signal, on a store in memory."""
 
-import asyncio
 from dataclasses import replace
 
 from bestbefore.addon.clock import RealClock
@@ -14,6 +13,7 @@ from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.store.backend.interface import Tombstone
 from tests.addon.store.memory_backend import open_memory_store
+from tests.addon.store.waiting import until
 
 MAP, PAGE = "http://www.example.org/sitemap.xml", "http://www.example.org/a"
 SOURCE = SignalSource("example.org", SITEMAP)
@@ -103,15 +103,14 @@ async def test_a_change_that_the_next_reading_does_not_announce_is_missed() -> N
     assert one.signals.evidence(PAGE, SITEMAP) == SignalEvidence(right=1.0, missed=1.0, expected=1.0)
 
 
-async def test_a_contact_that_began_before_a_push_neither_judges_nor_hides_it(monkeypatch) -> None:
+async def test_a_contact_that_began_before_a_push_neither_judges_nor_hides_it() -> None:
     one = await known()
-    monkeypatch.setattr(signals, "REPEAT_S", 0.01)
     await one.push()
     (copy,) = (await one.store.copies(PAGE)).copies
     await one.contact("1", one.now_s - 1)
     one.store.put(replace(copy, expiry_s=one.now_s + 3600, reason="indttl", current_s=one.now_s - 1), None)
-    await asyncio.sleep(0.1)
-    assert (len(one.believed), (await one.expiry())[1]) == (2, REASON)
+    await until(lambda: len(one.believed) == 2)
+    assert (await one.expiry())[1] == REASON
     await one.contact("1", one.now_s - 0.5)
     await one.contact("2", one.now_s + 5)
     assert one.counted == [(WEBSUB, "believed"), (WEBSUB, "right")]
@@ -120,7 +119,7 @@ async def test_a_contact_that_began_before_a_push_neither_judges_nor_hides_it(mo
 async def test_a_push_to_another_process_expires_what_a_contact_here_has_stored_since() -> None:
     one = await known()
     one.signals.pushed_elsewhere(PAGE, one.now_s, is_signed=True)
-    await asyncio.sleep(0.05)
+    await until(lambda: one.believed)
     assert (one.believed, (await one.expiry())[1]) == ([(PAGE, one.now_s, ELSEWHERE)], REASON)
 
 

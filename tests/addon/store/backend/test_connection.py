@@ -15,7 +15,7 @@ from bestbefore.addon.store.backend.interface import (
     UnavailableError,
     UnwritableError,
 )
-from tests.addon.store.waiting import until
+from tests.addon.store.waiting import PATIENCE_S, until
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ async def test_a_server_that_says_nothing_for_longer_than_we_are_patient_is_away
 
 
 async def test_a_server_without_a_free_connection_to_it_is_not_away(valkey):
-    connection = Connection(valkey.url, patience_s=0.05)
+    connection = Connection(valkey.url, patience_s=1.5)
     await connection.open()
     pool = connection._server.client.connection_pool
     taken = [await pool.get_connection() for _ in range(CONNECTIONS)]
@@ -210,9 +210,9 @@ async def test_published_messages_arrive_until_the_server_ends(start_valkey):
     with server.client as client:
         client.publish("elsewhere", "no")
         client.publish("here", "yes")
-    assert await asyncio.wait_for(received.get(), 5) == b"yes"
+    assert await asyncio.wait_for(received.get(), PATIENCE_S) == b"yes"
     server.kill()
-    assert isinstance(await asyncio.wait_for(gone.get(), 5), UnavailableError)
+    assert isinstance(await asyncio.wait_for(gone.get(), PATIENCE_S), UnavailableError)
     await connection.close()
 
 

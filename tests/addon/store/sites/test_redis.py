@@ -54,12 +54,12 @@ async def test_published_news_are_what_was_added(sites: RedisSites, valkey: Any)
     with valkey.client as client:
         channel = client.pubsub()
         channel.subscribe("bb1:sites")
-        assert channel.get_message(timeout=5)
+        assert channel.get_message(timeout=60)
         for update_s in (1.0, 2.0):
             await sites.add(news(Lesson(A, Trials(0, 1), update_s)))
         await sites.forget(A.__eq__)
         for _ in range(3):
-            sites.receive(channel.get_message(timeout=5)["data"])
+            sites.receive(channel.get_message(timeout=60)["data"])
     first, second, forgotten = received
     assert (first.by, first.after, second.after, forgotten.after) == ("me", 0, first.version, -1)
     assert second.siblings.by_name == {A: Trials(0, 1)}

@@ -13,7 +13,7 @@ from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
 from tests.addon.proxy.exchange.sharing.test_spool import no_rest
 
-PATIENCE_S = 5
+PATIENCE_S = 30
 
 
 async def test_the_first_landing_counts_and_reaches_all_who_wait() -> None:

@@ -21,7 +21,7 @@ from tests.addon.proxy.exchange.asking import answer_to
 from tests.addon.store.memory_backend import open_memory_store
 
 NOW_S = 1_706_745_600.0
-PATIENCE_S = 5.0
+PATIENCE_S = 30.0
 NO_STORE, FRESH = ("Cache-Control", "no-store"), ("Cache-Control", "max-age=60")
 ETAG, BY_LANGUAGE = ("ETag", '"1"'), ("Vary", "Accept-Language")
 STALE = ("Cache-Control", "max-age=0")

@@ -27,6 +27,7 @@ BY_LANGUAGE = [("Cache-Control", "max-age=60"), ("Vary", "Accept-Language")]
 CONTENT = bytes(range(100))
 ENGLISH, GERMAN = ("Accept-Language", "en"), ("Accept-Language", "de")
 RANGE = ("Range", "bytes=10-19")
+PATIENCE_S = 60.0
 
 
 class Origin:
@@ -35,6 +36,8 @@ class Origin:
     def __init__(self) -> None:
         self.fields = FRESH
         self.contacts = 0
+        self.awaited_by: list[Exchanges] = []
+        """Processes of which one waits before it answers; if empty, it answers whoever waits."""
         self.content_s = 0.0
         """How long the second half of the content takes."""
         self.supports_ranges = True
@@ -43,6 +46,9 @@ class Origin:
 
     async def fetch(self, request: Request, **_: Any) -> Fetched:
         self.contacts += 1
+        async with asyncio.timeout(PATIENCE_S):
+            while self.awaited_by and not self._is_awaited():  # noqa: ASYNC110 - nothing says when
+                await asyncio.sleep(0.01)
         await asyncio.sleep(0.1)
         now_s = RealClock().now()
         fields = Fields([("Date", format_http_date(now_s)), *self.fields])
@@ -54,6 +60,9 @@ class Origin:
         assert isinstance(span, ranges.Span)
         content = CONTENT[span.start : span.end]
         return Fetched(part.head, now_s, now_s, self._content(content), len(content))
+
+    def _is_awaited(self) -> bool:
+        return any(one._store.contact_leases._waiters for one in self.awaited_by)
 
     async def _content(self, content: bytes) -> Any:
         self.began = True
@@ -101,6 +110,7 @@ async def answers(processes: list[Exchanges], *fields: tuple[tuple[str, str], ..
 
 
 async def test_one_contact_for_all(processes: list[Exchanges], origin: Origin) -> None:
+    origin.awaited_by = processes
     for origin.fields in (FRESH, STALE):
         origin.contacts = 0
         found = await crowd(processes, *[()] * 8)
@@ -119,6 +129,7 @@ async def test_one_contact_for_all_where_clocks_differ_by_seconds(
     processes: list[Exchanges], origin: Origin, ahead_s: float
 ) -> None:
     set_ahead(processes[1], ahead_s)
+    origin.awaited_by = processes
     for origin.fields in (FRESH, STALE):
         origin.contacts = 0
         found = await crowd(processes, *[()] * 8)
@@ -162,7 +173,7 @@ async def test_requests_of_their_own_wait_for_no_other_process(
 async def test_one_contact_for_all_who_ask_for_the_same_range(
     processes: list[Exchanges], origin: Origin, fields: list[tuple[str, str]]
 ) -> None:
-    origin.fields = fields
+    origin.fields, origin.awaited_by = fields, processes
     for number, (wanted, there) in enumerate(((RANGE, CONTENT[10:20]), (("Range", "bytes=15-29"), CONTENT[15:30]))):
         found = await answers(processes, *[(wanted,)] * 8)
         assert origin.contacts == number + 1
@@ -184,7 +195,7 @@ async def test_different_ranges_wait_for_no_other_process(processes: list[Exchan
 
 
 async def test_an_origin_without_ranges_is_contacted_once_for_all(processes: list[Exchanges], origin: Origin) -> None:
-    origin.supports_ranges = False
+    origin.supports_ranges, origin.awaited_by = False, processes
     found = await answers(processes, (RANGE,), (RANGE,))
     assert origin.contacts == 1
     assert sorted(answer.head.status for answer, _ in found) == [200, 206]
@@ -201,6 +212,6 @@ async def test_nothing_waits_long_for_content_that_arrives_slowly(
     processes: list[Exchanges], origin: Origin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "CONTENT_S", 0.1)
-    origin.content_s = 0.4
+    origin.content_s = 3.0
     await crowd(processes, (), ())
     assert origin.contacts == 2

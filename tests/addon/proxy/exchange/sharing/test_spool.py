@@ -10,7 +10,7 @@ from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.sharing.spool import Spool
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
 
-PATIENCE_S = 5
+PATIENCE_S = 30
 
 
 async def no_rest(_: int) -> AsyncGenerator[bytes]:

@@ -12,6 +12,8 @@ from bestbefore.addon.proxy.mitm.wire.internals import ClientSocket
 from bestbefore.addon.proxy.mitm.wire.socket_exchange import SocketExchange
 from bestbefore.addon.proxy.mitm.wire.written import AtSocket, Written
 
+PATIENCE_S = 30.0
+
 
 class Server:
     """Answers each `hit` at its beginning with `HIT`; a task reads the rest, and answers it in small letters."""
@@ -62,7 +64,7 @@ async def connected() -> AsyncIterator[tuple[Server, asyncio.StreamReader, async
         reader, writer = await asyncio.open_connection(*listening.sockets[0].getsockname()[:2])
         yield server, reader, writer
         writer.close()
-        await asyncio.wait_for(server.eof.wait(), 5)
+        await asyncio.wait_for(server.eof.wait(), PATIENCE_S)
 
 
 async def test_a_hit_is_answered_before_the_reader_gets_it() -> None:
@@ -84,7 +86,7 @@ async def test_nothing_overtakes_what_is_being_answered() -> None:
     async with connected() as (server, reader, writer):
         server.busy.clear()
         writer.write(b"SLOW")
-        await asyncio.wait_for(server.began.wait(), 5)
+        await asyncio.wait_for(server.began.wait(), PATIENCE_S)
         writer.write(b"hit")
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(reader.read(1), 0.02)
@@ -96,4 +98,4 @@ async def test_nothing_overtakes_what_is_being_answered() -> None:
 async def test_the_end_of_the_connection_reaches_the_reader() -> None:
     async with connected() as (server, _, writer):
         writer.write_eof()
-        await asyncio.wait_for(server.eof.wait(), 5)
+        await asyncio.wait_for(server.eof.wait(), PATIENCE_S)

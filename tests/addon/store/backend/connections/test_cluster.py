@@ -52,7 +52,7 @@ async def test_a_server_in_no_cluster_is_the_users_mistake(valkey):
 
 
 async def test_what_no_replica_has_does_not_count_as_written(cluster):
-    connection = Connection(url_of(cluster, "?wait=1"), patience_s=1.0)
+    connection = Connection(url_of(cluster, "?wait=1"), patience_s=4.0)  # for replicas half of it is waited
     await connection.open()
     assert await connection.answers([("SET", "a", "1"), ("SET", "b", "1")])
     with pytest.raises(UnwritableError, match="0 of 1 replicas"):
@@ -153,13 +153,13 @@ async def test_a_primary_is_lost_and_comes_back(replicated_cluster, how, is_last
             time.sleep(5.0)
             replicated_cluster[1].process.send_signal(signal.SIGCONT)
 
-    times, lost = await acknowledged_under_load(connection, lose, 12.0, is_lasting=is_lasting)
+    times, lost = await acknowledged_under_load(connection, lose, 16.0, is_lasting=is_lasting)
     moments = sorted(times.values())
     longest_s = max(b - a for a, b in itertools.pairwise(moments))
     with capsys.disabled():
         print(f"\n{how}, waiting {is_lasting}: {len(times)} written, {len(lost)} lost, none for {longest_s:.1f} s")
     assert moments[-1] > lost_s[0] + 8.0
-    assert longest_s < 9.0
+    assert longest_s < 12.0, "it is away for 5 s"
     assert all(lost_s[0] - 2.0 < times[n] for n in lost)
     assert not (is_lasting and lost)
     await connection.close()
