@@ -35,6 +35,7 @@ replay/simulate/test_through_addon live/test_prefetch live/test_isolation live/t
 equivalence/test_through_addon live/test_store_faults addon/store/backend/test_repair live/test_reload
 replay/simulate/test_fast_observed_engine live/test_bad_input replay/papers/feeds/test_paper live/test_in_flight
 replay/papers/adaptive/test_paper live/test_proxy replay/commands/test_recommend live/test_prefetch_sharing
+live/test_time_limits
 """
 """What takes longest comes first, so that no process is left with it when the others are done; what mostly waits and
 what mostly computes in turn."""

@@ -1,6 +1,7 @@
 """The origin that records: it keeps the bytes of each connection and reads them strictly, request by request."""
 
 import asyncio
+import math
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,11 @@ class Record:
     def rest(self) -> bytes:
         return bytes(self.data[self.read_to :])
 
+
+WITH_SURPLUS = {"with_surplus", "bodiless_with_content"}
+TOO_LATE_S = 0.15
+"""When this machine is so busy that a surplus would come later than this, the connection ends instead: of an origin
+that says something else a quarter of a second later, nobody can tell that it was not asked."""
 
 type Judge = Callable[[Record, Request, Answer], None]
 
@@ -137,9 +143,9 @@ class _Connection(asyncio.Protocol):
         if answer.mutation:
             record.tells = True
         self._busy = True
-        self._write(answer.writes, 0, closes=answer.closes)
+        self._write(answer.writes, 0, closes=answer.closes, has_surplus=answer.mutation in WITH_SURPLUS)
 
-    def _write(self, writes: list[tuple[float, bytes]], at: int, *, closes: bool) -> None:
+    def _write(self, writes: list[tuple[float, bytes]], at: int, *, closes: bool, has_surplus: bool) -> None:
         assert self._transport is not None
         while at < len(writes) and (writes[at][0] == 0.0 or at == 0):
             self._transport.write(writes[at][1])
@@ -148,15 +154,20 @@ class _Connection(asyncio.Protocol):
             # An answer that is complete lets the next request in: what is late is then a surplus.
             if not closes and at == len(writes) - 1:
                 self._busy = False
-            asyncio.get_running_loop().call_later(writes[at][0], self._later, writes, at, closes)
+            loop = asyncio.get_running_loop()
+            latest_s = loop.time() + TOO_LATE_S if has_surplus else math.inf
+            loop.call_later(writes[at][0], self._later, writes, at, closes, latest_s)
         elif closes:
             self._transport.close()
         else:
             self._busy = False
             self._next()
 
-    def _later(self, writes: list[tuple[float, bytes]], at: int, closes: bool) -> None:
+    def _later(self, writes: list[tuple[float, bytes]], at: int, closes: bool, latest_s: float) -> None:
         if self._transport is None or self._transport.is_closing():
             return
+        if asyncio.get_running_loop().time() > latest_s:
+            self._transport.close()
+            return
         self._transport.write(writes[at][1])
-        self._write([(0.0, b""), *writes[at + 1 :]], 1, closes=closes)
+        self._write([(0.0, b""), *writes[at + 1 :]], 1, closes=closes, has_surplus=False)

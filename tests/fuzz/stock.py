@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from recording import Record
 
 SERVERS = {"nginx": "/usr/sbin/nginx", "node": "node"}
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 _NGINX = """
 daemon off; master_process off; worker_processes 1; pid {folder}/pid; error_log {folder}/errors;

@@ -94,6 +94,18 @@ class Proxy:
             pending = self.metric("bestbefore_pending_observations") or self.metric("bestbefore_pending_copies")
             idle = 0 if pending else idle + 1
 
+    def refusals(self) -> float:
+        """How many clients it knows to have refused its certificate."""
+        name = 'bestbefore_client_handshakes_total{result="failed"}'
+        return self.metric(name) if name in self.metrics() else 0.0
+
+    def wait_for_refusal(self, before: float) -> None:
+        """Wait until it knows of more of these than before: the alert of a client that has left is on its way."""
+        end = time.monotonic() + PATIENCE_S
+        while self.refusals() <= before:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
     def servers(self) -> list[int]:
         """The processes of embedded servers that use its state directory, as /proc has them."""
         found = []

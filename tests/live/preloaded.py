@@ -33,6 +33,10 @@ NEEDED = (
 )
 
 
+PATIENCE_S = 150.0
+"""For commands that are to end."""
+
+
 class Forked:
     """A process that was forked; it is used as a `subprocess.Popen`."""
 
@@ -94,10 +98,14 @@ class Preloaded:
         return Forked(told, os.fdopen(said))
 
     def run(self, *arguments: object, env: Mapping[str, str] | None = None) -> tuple[int, str]:
-        """The status of such a command, and all that it says."""
+        """The status of such a command, and all that it says. It is killed if it does not end."""
         process = self.start([str(argument) for argument in arguments], {**os.environ, **(env or {})})
+        ending = threading.Timer(PATIENCE_S, process.kill)
+        ending.daemon = True
+        ending.start()
         with process.stdout as stdout:
             said = stdout.read()
+        ending.cancel()
         return process.wait(), said
 
     def stop(self) -> None:

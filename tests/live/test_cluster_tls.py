@@ -33,7 +33,7 @@ def tls_ports(
     ports = [free_port() for _ in range(2)]
     named = ("--cluster-announce-hostname", "localhost", "--cluster-preferred-endpoint-type", "hostname")
     nodes = [start_valkey("--cluster-enabled", "yes", *named, "--cluster-announce-port", str(port)) for port in ports]
-    text = "defaults\n timeout connect 2s\n timeout client 60s\n timeout server 60s\n"
+    text = "defaults\n timeout connect 60s\n timeout client 60s\n timeout server 60s\n"
     text += "".join(before(port, node, authority.leaf_file) for port, node in zip(ports, nodes, strict=True))
     (tmp_path / "tls.cfg").write_text(text)
     start_process(["haproxy", "-db", "-q", "-f", tmp_path / "tls.cfg"], stderr=subprocess.DEVNULL)
@@ -41,7 +41,7 @@ def tls_ports(
     for client, slots in zip(clients, [(0, 8191), (8192, 16383)], strict=True):
         client.execute_command("CLUSTER", "ADDSLOTSRANGE", *slots)
     clients[0].execute_command("CLUSTER", "MEET", "127.0.0.1", nodes[1].port, int(nodes[1].settings[-1]))
-    end = time.monotonic() + 30.0
+    end = time.monotonic() + 90.0
     while not all(client.execute_command("CLUSTER", "INFO").startswith(b"cluster_state:ok") for client in clients):
         assert time.monotonic() < end
         time.sleep(0.05)

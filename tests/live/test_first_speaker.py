@@ -8,13 +8,17 @@ from contextlib import ExitStack, closing
 from typing import Any
 
 import pytest
+from whole_answer import read_answer
 
+from bestbefore.addon.proxy.limits import DEFAULT_LIMITS
 from bestbefore.addon.proxy.tunnels.first_speaker import KNOWN_SILENCE_S, WEB_SILENCE_S
 
 pytestmark = pytest.mark.live
 
 ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 BANNER = b"220 mail.example ESMTP\r\n"
+WITHIN_S = DEFAULT_LIMITS.connect_s * 0.8
+"""Before the proxy gives up to connect to an origin."""
 
 
 @pytest.fixture
@@ -82,7 +86,7 @@ def test_an_origin_that_accepts_no_connection_holds_up_no_client(shared_proxy: A
         plain.settimeout(2 * KNOWN_SILENCE_S)
         with pytest.raises(TimeoutError):
             plain.recv(1)
-        plain.settimeout(5)
+        plain.settimeout(WITHIN_S)
         waiting.enter_context(context.wrap_socket(plain, server_hostname="127.0.0.2"))
 
 
@@ -96,12 +100,10 @@ def test_on_a_web_port_it_is_forwarded_after_a_short_silence(shared_proxy: Any, 
         port = mail(8443)
     except OSError:
         pytest.skip("the port is in use")
+    began_s = time.monotonic()
     with closing(tunnel(shared_proxy, "127.0.0.2", port)) as connection:
-        connection.settimeout(WEB_SILENCE_S / 2)
-        with pytest.raises(TimeoutError):
-            connection.recv(1)
-        connection.settimeout(20)
         assert talk(connection) == [BANNER, b"250 EHLO a\r\n"]
+        assert time.monotonic() - began_s >= WEB_SILENCE_S
 
 
 def test_under_passthrough_it_is_forwarded_at_once(
@@ -128,7 +130,7 @@ def test_a_client_that_speaks_tls_later_is_still_intercepted(
         with context.wrap_socket(plain, server_hostname="localhost") as connection:
             for _ in range(2):
                 connection.sendall(f"GET / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode())
-                head = connection.recv(65536).lower()
+                head = read_answer(connection).lower()
                 assert head.startswith(b"http/1.1 200")
                 assert b"via: 1.1 bestbefore" in head
 
@@ -142,7 +144,7 @@ def test_plain_http_in_a_tunnel_is_answered_too(shared_proxy: Any, start_origin:
         connection.settimeout(20)
         for _ in range(2):
             connection.sendall(f"GET / HTTP/1.1\r\nHost: {authority}\r\n\r\n".encode())
-            assert b"via: 1.1 bestbefore" in connection.recv(65536).lower()
+            assert b"via: 1.1 bestbefore" in read_answer(connection).lower()
 
 
 def test_an_origin_that_is_down_ends_no_tunnel_before_the_client_has_spoken(shared_proxy: Any) -> None:
@@ -152,4 +154,4 @@ def test_an_origin_that_is_down_ends_no_tunnel_before_the_client_has_spoken(shar
             connection.recv(1)
         connection.settimeout(20)
         connection.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.2:1\r\n\r\n")
-        assert b"detail=origin-unreachable" in connection.recv(65536)
+        assert b"detail=origin-unreachable" in read_answer(connection)

@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = pytest.mark.live
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 STREAM = "bb1:channel:{all}:messages"
 HUB = '[hub]\npublish = ["127.0.0.1"]\nheartbeat = "0.1s"\nbandwidth = "100MiB"\n'
 EDGE = '[hub]\nmax_behind = "20s"\n'
@@ -178,7 +178,7 @@ def test_when_the_channel_is_silent_the_edge_asks_origins_by_its_own_policy(worl
     hub, edge = world.hub(), world.edge()
     assert hub.get(world.origin.url + "/page").status == 200
     wait_for(lambda: world.has(edge, 1))
-    assert "detail=hub" in edge.get(world.origin.url + "/page").cache_status
+    wait_for(lambda: "detail=hub" in edge.get(world.origin.url + "/page").cache_status)
     hub.process.send_signal(signal.SIGSTOP)
     wait_for(lambda: not edge.get(world.origin.url + "/page").is_hit)
     hub.process.send_signal(signal.SIGCONT)

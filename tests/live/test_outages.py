@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import os
+import re
 import signal
 import socket
 import struct
@@ -30,9 +31,9 @@ Start = Callable[..., Any]
 PATIENCE_S = 90.0
 AWAY, BACK = "the store is down", "the store is up again"
 TRACEBACK = "Traceback"
-VALKEY_KILL_S = 4.0
-"""What a kill of the embedded server may cost: while the disk is busy, it answers for 2 s before it writes; and for as
-long a busy machine may stand still."""
+VALKEY_KILL_S = 6.0
+"""What a kill of the embedded server may cost: while the disk is busy, it answers for 2 s before it writes; and for
+twice as long a busy machine may stand still."""
 
 
 async def records(where: str, state: Path, urls: Collection[str]) -> dict[str, Record | None]:
@@ -44,16 +45,18 @@ async def records(where: str, state: Path, urls: Collection[str]) -> dict[str, R
         await store.close()
 
 
-def assert_nothing_is_lost(origin: Any, where: str, state: Path, *, killed_s: float = 0.0) -> None:
+def assert_nothing_is_lost(
+    origin: Any, where: str, state: Path, *, killed_s: tuple[float, float] = (0.0, 0.0)
+) -> None:
     """Every contact that the origin saw is in the store, as a contact and, but for the first, as an update.
 
-    `killed_s`: when an embedded server was killed, which may cost what it had in the last moments.
+    `killed_s`: between which moments an embedded server was killed, which may cost what it had in the last moments.
     """
     contacts = Counter(origin.url + contact.path for contact in origin.contacts)
     safe = Counter(
         origin.url + contact.path
         for contact in origin.contacts
-        if not killed_s - VALKEY_KILL_S <= contact.at_s <= killed_s
+        if not killed_s[0] - VALKEY_KILL_S <= contact.at_s <= killed_s[1]
     )
     assert sum(safe.values()) > 100
     found = asyncio.run(records(where, state, contacts))
@@ -77,8 +80,9 @@ def test_a_killed_embedded_store_is_started_again_and_gets_what_was_learnt_meanw
     while time.monotonic() < end:
         load.goes_on(10)
     (server,) = proxy.servers()
-    killed_s = time.time()
+    before_s = time.time()
     os.kill(server, signal.SIGKILL)
+    killed_s = before_s, time.time()
     proxy.wait_for_log(AWAY)
     load.round = 1
     load.goes_on()
@@ -88,7 +92,8 @@ def test_a_killed_embedded_store_is_started_again_and_gets_what_was_learnt_meanw
     assert (load.refused, load.broken) == ([], 0)
     assert proxy.stop() == 0
     assert TRACEBACK not in proxy.output()
-    assert proxy.output().count(AWAY) == 1
+    # Once more where the machine stands still for so long that the store is late.
+    assert re.findall(f"{AWAY}|{BACK}", proxy.output()) in ([AWAY, BACK], [AWAY, BACK] * 2)
     assert_nothing_is_lost(origin, "embedded", proxy.state, killed_s=killed_s)
 
 
@@ -123,7 +128,10 @@ def test_a_redis_that_falls_silent_or_dies_and_comes_back_has_lost_nothing(
     load.goes_on()
     load.stop()
     assert (load.refused, load.broken) == ([], 0)
-    assert proxy.metric("bestbefore_store_down") == 0
+    end = time.monotonic() + PATIENCE_S
+    while proxy.metric("bestbefore_store_down"):  # on a busy machine it may be late once more
+        assert time.monotonic() < end
+        time.sleep(0.1)
     assert proxy.metric("bestbefore_dropped_observations_total") == 0
 
     assert proxy.stop() == 0

@@ -74,8 +74,10 @@ def test_everything_goes_through_the_parent(
             assert posted.endswith(b"content")
             assert [contact.method for contact in origin.contacts] == ["GET", "POST"]
         for _ in range(2):
+            refused = child.refusals()
             with pytest.raises(ssl.SSLCertVerificationError):
                 ask(child, url, trusted=parent, silent_s=0.2)
+            child.wait_for_refusal(refused)
         tunnelled = ask(child, url, trusted=parent, silent_s=0.2)
         assert tunnelled.count(b"Cache-Status: ") == 1, "the child's tunnel leads to the parent"
     parent.stop()

@@ -8,7 +8,7 @@ import random
 import re
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPSConnection
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_stampede import AllHaveAsked
 
 pytestmark = pytest.mark.live
 
@@ -49,6 +50,8 @@ class FileOrigin:
     has_etag: bool = True
     fails: bool = False
     delay_s: float = 0.0
+    ready: Callable[[], Awaitable[object]] | None = None
+    """What is waited for before each answer, in place of the delay."""
     changes_to: bytes | None = None
     """The content after the next answer."""
     url: str = ""
@@ -67,7 +70,7 @@ class FileOrigin:
                 pairs = (line.split(": ", 1) for line in head.split("\r\n")[1:-2])
                 asked = Asked({name.lower(): value for name, value in pairs})
                 self.asked.append(asked)
-                await asyncio.sleep(self.delay_s)
+                await (asyncio.sleep(self.delay_s) if self.ready is None else self.ready())
                 status, lines, body = self.answer(asked)
                 lines = (*(f"ETag: {self.etag}",) * self.has_etag, *self.lines, *lines)
                 self.content, self.changes_to = self.changes_to or self.content, None
@@ -380,8 +383,8 @@ async def test_a_stale_copy_that_has_changed_is_replaced_and_the_part_is_of_the_
 async def test_who_wants_parts_shares_one_validation_with_who_wants_the_whole(shared_proxy: Any) -> None:
     async with serving(FileOrigin(content_of(LARGE), ("Cache-Control: max-age=0",))) as origin:
         await get(shared_proxy, origin.url)
-        origin.content, origin.delay_s = content_of(LARGE, seed=2), 2.0  # in which they have all asked
-        starts = range(0, LARGE, LARGE // 20)
+        origin.content, starts = content_of(LARGE, seed=2), range(0, LARGE, LARGE // 20)
+        origin.ready = AllHaveAsked(shared_proxy, 3 + len(starts))
         wholes, parts = await asyncio.gather(
             asyncio.gather(*(get(shared_proxy, origin.url) for _ in range(3))),
             asyncio.gather(*(get(shared_proxy, origin.url, f"Range: bytes={at}-{at + 99_999}") for at in starts)),
@@ -408,6 +411,7 @@ async def test_clients_that_want_the_same_range_at_once_share_one_contact(shared
     for lines, contacts in ((HOUR,), 2), (("Cache-Control: private",), 11):
         async with serving(FileOrigin(content_of(LARGE), lines, delay_s=0.3)) as origin:
             ends = [1_999_999] * 10 + [1_999_998]
+            origin.ready = AllHaveAsked(shared_proxy, len(ends))
             wanted = (f"Range: bytes=1000000-{end}" for end in ends)
             got = await asyncio.gather(*(get(shared_proxy, origin.url, line) for line in wanted))
             for one, end in zip(got, ends, strict=True):

@@ -80,7 +80,7 @@ def test_a_file_that_cannot_be_used_is_refused_once_and_the_old_one_stays(
         assert proxy.get(url).is_hit, "by the rule of the file before"
     assert proxy.metric("bestbefore_config_reload_failures_total") == len(changes)
 
-    config.write_text(good + '[proxy]\nkeep = "1d"\noffline = true\n')
+    replace(config, good + '[proxy]\nkeep = "1d"\noffline = true\n')
     assert proxy.wait_for_log("need a restart:").rstrip().endswith("need a restart: keep")
     assert proxy.get(origin.url + "/other").status == 504, "it is offline now"
     assert proxy.get(url).is_hit

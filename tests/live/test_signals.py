@@ -101,7 +101,7 @@ def test_a_delta_of_a_feed_is_joined_and_a_broken_one_fetched_again(shared_proxy
     assert (offered[0], set(offered[1:-1]), offered[-1]) == ("", {"feed"}, "")
 
 
-def wait_for(done: Callable[[], bool], patience_s: float = 30.0) -> None:
+def wait_for(done: Callable[[], bool], patience_s: float = 60.0) -> None:
     end = time.monotonic() + patience_s
     while not done():
         assert time.monotonic() < end

@@ -7,6 +7,8 @@ import time
 from contextlib import closing
 from typing import Any
 
+from bestbefore.addon.proxy.service import DRAIN_S
+
 
 def test_requests_in_progress_are_answered_and_then_it_ends_at_once(start_proxy: Any) -> None:
     asked, may_answer = threading.Event(), threading.Event()
@@ -16,7 +18,7 @@ def test_requests_in_progress_are_answered_and_then_it_ends_at_once(start_proxy:
         with connection:
             connection.recv(65536)
             asked.set()
-            may_answer.wait(20)
+            may_answer.wait(60)
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nCache-Control: max-age=9\r\n\r\ndone")
 
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
@@ -30,7 +32,8 @@ def test_requests_in_progress_are_answered_and_then_it_ends_at_once(start_proxy:
             idle.sendall(b"GET http://bestbefore.test/clock HTTP/1.1\r\nHost: bestbefore.test\r\n\r\n")
             assert idle.recv(65536)
             client.sendall(f"GET {url} HTTP/1.1\r\nHost: {url[7:-1]}\r\n\r\n".encode())
-            assert asked.wait(20)
+            assert asked.wait(60)
+            told_s = time.monotonic()
             proxy.process.send_signal(signal.SIGTERM)
             refused_by = time.monotonic() + 20
             while accepts(proxy.port):
@@ -40,10 +43,9 @@ def test_requests_in_progress_are_answered_and_then_it_ends_at_once(start_proxy:
             answer = b""
             while more := client.recv(65536):
                 answer += more
-            answered_s = time.monotonic()
             assert answer.endswith(b"\r\n\r\ndone")
-            assert proxy.process.wait(20) == 0
-            assert time.monotonic() - answered_s < 2.0, "0.1 s on an idle machine"
+            assert proxy.process.wait(60) == 0
+            assert time.monotonic() - told_s < DRAIN_S, "so long it would wait for answers"
 
 
 def accepts(port: int) -> bool:

@@ -1,4 +1,7 @@
-"""How long the proxy waits for peers that stop: real sockets, limits of one and two seconds."""
+"""How long the proxy waits for peers that stop: real sockets, limits of a second and of five.
+
+Far enough apart, and from the times of the peers, for a machine that stands still in between.
+"""
 
 import socket
 import threading
@@ -9,12 +12,17 @@ from contextlib import closing, suppress
 from typing import Any
 
 import pytest
+from whole_answer import read_answer
 
 CONFIG = """[proxy]
 head_timeout = "1s"
-read_timeout = "2s"
-idle_timeout = "4s"
+read_timeout = "5s"
+idle_timeout = "30s"
 """
+HEAD_WITHIN_S, READ_WITHIN_S = 6.0, 11.0
+"""For what ends by either limit."""
+PEER_S = 30.0
+"""Until a peer would end it by itself."""
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
@@ -64,7 +72,7 @@ def start_slow_origin() -> Iterator[StartSlowOrigin]:
 def ask(port: int, request: bytes, *more: bytes, pause_s: float = 0.0) -> tuple[bytes, float]:
     """All that comes for a request sent in pieces, until the proxy closes, and how long that took, seconds."""
     began, received = time.monotonic(), b""
-    with closing(socket.create_connection(("127.0.0.1", port), 15)) as connection, suppress(ConnectionError):
+    with closing(socket.create_connection(("127.0.0.1", port), PEER_S)) as connection, suppress(ConnectionError):
         connection.sendall(request)
         for piece in more:
             time.sleep(pause_s)
@@ -85,16 +93,16 @@ CLOSE = "Connection: close"
 def of_an_early_connection(port: int, start: StartSlowOrigin) -> list[bytes]:
     """Answers to requests that come late on a connection, as browsers open them before they need them."""
     host, answers = start(OK, pause_s=0), []
-    with closing(socket.create_connection(("127.0.0.1", port), 15)) as connection:
+    with closing(socket.create_connection(("127.0.0.1", port), PEER_S)) as connection:
         for _ in range(2):
             time.sleep(1.5)
             connection.sendall(get(host))
-            answers.append(connection.recv(65536))
+            answers.append(read_answer(connection))
     return answers
 
 
 def of_a_dripping_origin(port: int, start: StartSlowOrigin, *lines: str) -> tuple[bytes, float]:
-    return ask(port, get(start(b"HTTP/1.1 200 OK\r\nX: ", *[b"y"] * 40, pause_s=0.3), *lines))
+    return ask(port, get(start(b"HTTP/1.1 200 OK\r\nX: ", *[b"y"] * 100, pause_s=0.3), *lines))
 
 
 EVENTS = (b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n", b"data: 1\n\n", b"data: 2\n\n")
@@ -102,16 +110,16 @@ HALF = b"HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n" + bytes(30_000)
 EXCHANGES: dict[str, Callable[[int, StartSlowOrigin], Any]] = {
     "origin drips": lambda port, start: of_a_dripping_origin(port, start, CLOSE),
     "origin drips, upgrade": lambda port, start: of_a_dripping_origin(port, start, *UPGRADE),
-    "origin silent": lambda port, start: ask(port, get(start(b"", pause_s=12), CLOSE)),
-    "origin late": lambda port, start: ask(port, get(start(b"", OK, pause_s=1.4), CLOSE)),
-    "content stops": lambda port, start: ask(port, get(start(HALF, pause_s=12))),
-    "events": lambda port, start: ask(port, get(start(*EVENTS, pause_s=2.6), CLOSE)),
+    "origin silent": lambda port, start: ask(port, get(start(b"", pause_s=PEER_S), CLOSE)),
+    "origin late": lambda port, start: ask(port, get(start(b"", OK, pause_s=1.8), CLOSE)),
+    "content stops": lambda port, start: ask(port, get(start(HALF, pause_s=PEER_S))),
+    "events": lambda port, start: ask(port, get(start(*EVENTS, pause_s=5.6), CLOSE)),
     "client drips": lambda port, _: ask(
         port, b"GET http://127.0.0.1:1/ HTTP/1.1\r\nX: ", *[b"y"] * 9, pause_s=0.3
     ),
     "client early": of_an_early_connection,
     "client stops": lambda port, start: ask(
-        port, get(start(b"", pause_s=8), "Content-Length: 100", method="POST") + b"begun"
+        port, get(start(b"", pause_s=PEER_S), "Content-Length: 100", method="POST") + b"begun"
     ),
 }
 
@@ -127,30 +135,33 @@ def came(port: int, start_slow_origin: StartSlowOrigin) -> Iterator[Callable[[st
 type Came = Callable[[str], Any]
 
 
-@pytest.mark.parametrize("asked", ["origin drips", "origin drips, upgrade"])
-def test_an_origin_that_drips_its_head_is_given_up(came: Came, asked: str) -> None:
+@pytest.mark.parametrize(
+    ("asked", "within_s"), [("origin drips", HEAD_WITHIN_S), ("origin drips, upgrade", READ_WITHIN_S)]
+)
+def test_an_origin_that_drips_its_head_is_given_up(came: Came, asked: str, within_s: float) -> None:
+    """A request for an upgrade has the time to read and that for a head together."""
     answer, took_s = came(asked)
     assert answer.startswith((b"HTTP/1.1 504", b"HTTP/1.1 502"))
-    assert took_s < 6
+    assert took_s < within_s
 
 
 def test_an_origin_that_says_nothing_is_given_up(came: Came) -> None:
     answer, took_s = came("origin silent")
     assert answer.startswith(b"HTTP/1.1 504")
-    assert 1.5 < took_s < 6
+    assert 4.5 < took_s < READ_WITHIN_S
 
 
 def test_an_answer_that_begins_late_is_awaited(came: Came) -> None:
     """Longer than a head may take, as a long poll does."""
     answer, took_s = came("origin late")
     assert answer.endswith(b"ok")
-    assert took_s > 1.3
+    assert took_s > 1.7
 
 
 def test_content_that_stops_is_given_up(came: Came) -> None:
     answer, took_s = came("content stops")
     assert len(answer) < 50_000
-    assert took_s < 6
+    assert took_s < READ_WITHIN_S
 
 
 def test_an_event_stream_may_be_silent_for_longer(came: Came) -> None:
@@ -160,7 +171,7 @@ def test_an_event_stream_may_be_silent_for_longer(came: Came) -> None:
 
 def test_a_client_that_drips_its_head_is_left(came: Came) -> None:
     _, took_s = came("client drips")
-    assert took_s < 6
+    assert took_s < HEAD_WITHIN_S
 
 
 def test_a_client_that_says_nothing_yet_is_not(came: Came) -> None:
@@ -170,7 +181,7 @@ def test_a_client_that_says_nothing_yet_is_not(came: Came) -> None:
 def test_a_client_that_stops_sending_its_content_is_left(came: Came) -> None:
     answer, took_s = came("client stops")
     assert not answer.startswith(b"HTTP/1.1 200")
-    assert took_s < 6
+    assert took_s < READ_WITHIN_S
 
 
 def test_trailer_fields_of_a_request_hold_up_nothing(port: int, serve_each: Any) -> None:
@@ -187,7 +198,7 @@ def test_trailer_fields_of_a_request_hold_up_nothing(port: int, serve_each: Any)
     serve_each(server, talk, None)
     chunked = get("HOST", "Transfer-Encoding: chunked", "Trailer: X", method="PUT")
     host = f"127.0.0.1:{server.getsockname()[1]}".encode()
-    with closing(socket.create_connection(("127.0.0.1", port), 15)) as connection:
+    with closing(socket.create_connection(("127.0.0.1", port), PEER_S)) as connection:
         connection.sendall(chunked.replace(b"HOST", host) + b"3\r\nabc\r\n0\r\nX: 1\r\n\r\n")
         assert connection.recv(65536).startswith(b"HTTP/1.1 201")
     assert received.endswith(b"3\r\nabc\r\n0\r\n\r\n")
@@ -197,11 +208,11 @@ def test_a_client_that_leaves_after_its_content_ends_the_contact(shared_proxy: A
     """The answer would be for it alone. The limit for an answer is a minute there."""
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         host = f"127.0.0.1:{server.getsockname()[1]}"
-        with closing(socket.create_connection(("127.0.0.1", shared_proxy.port), 15)) as client:
+        with closing(socket.create_connection(("127.0.0.1", shared_proxy.port), 30)) as client:
             client.sendall(f"POST http://{host}/ HTTP/1.1\r\nHost: {host}\r\nContent-Length: 2\r\n\r\nok".encode())
-            server.settimeout(15)
+            server.settimeout(30)
             contact, _ = server.accept()
-            contact.settimeout(15)
+            contact.settimeout(30)
             received = b""
             while not received.endswith(b"\r\n\r\nok"):
                 received += contact.recv(65536)

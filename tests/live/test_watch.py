@@ -10,7 +10,7 @@ import pytest
 
 pytestmark = pytest.mark.live
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 PAGES = ("/page", "/feed", "/later")
 
 
