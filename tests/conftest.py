@@ -28,14 +28,15 @@ from bestbefore.addon.store.server.embedded import server_binary
 PATIENCE_S = 60.0
 _STDERR = pytest.StashKey[int]()
 LONGEST = """
-live/test_cluster live/test_fleet test_site addon/store/backend/connections/test_cluster live/test_websub_library
-equivalence/test_fast conformance/test_conformance equivalence/test_fast_observed live/test_outages test_adding
-live/test_learning fuzz/test_fuzz live/test_kill test_sessions live/test_sessions live/test_store_kill
-replay/simulate/test_through_addon live/test_prefetch live/test_isolation live/test_remote_clients
-equivalence/test_through_addon live/test_store_faults addon/store/backend/test_repair live/test_reload
-replay/simulate/test_fast_observed_engine live/test_bad_input replay/papers/feeds/test_paper live/test_in_flight
-replay/papers/adaptive/test_paper live/test_proxy replay/commands/test_recommend live/test_prefetch_sharing
-live/test_time_limits
+live/store/test_cluster live/workers/test_fleet test_site addon/store/backend/connections/test_cluster
+live/learning/test_websub_library equivalence/test_fast conformance/test_conformance equivalence/test_fast_observed
+live/origins/test_outages test_adding live/learning/test_learning fuzz/test_fuzz live/store/test_kill test_sessions
+live/operation/test_sessions live/store/test_store_kill replay/simulate/test_through_addon live/learning/test_prefetch
+live/clients/test_isolation live/clients/test_remote_clients equivalence/test_through_addon
+live/store/test_store_faults addon/store/backend/test_repair live/operation/test_reload
+replay/simulate/test_fast_observed_engine live/operation/test_bad_input replay/papers/feeds/test_paper
+live/clients/test_in_flight replay/papers/adaptive/test_paper live/clients/test_proxy replay/commands/test_recommend
+live/learning/test_prefetch_sharing live/clients/test_time_limits
 """
 """What takes longest comes first, so that no process is left with it when the others are done; what mostly waits and
 what mostly computes in turn."""

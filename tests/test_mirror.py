@@ -44,12 +44,12 @@ TESTED_BY = {
     ),
     "tests/equivalence/test_fast_observed.py": "replay/kernels/known replay/kernels/siblings",
     "tests/addon/hub/test_publisher.py": "addon/hub/sender",
-    "tests/live/test_hub.py": (
+    "tests/live/workers/test_hub.py": (
         "addon/commands/hub addon/hub/companions addon/hub/edge addon/hub/hub"
         " addon/hub/wire/link"
     ),
-    "tests/live/test_signals.py": "addon/websub/subscriber",
-    "tests/live/test_dashboard.py": (
+    "tests/live/learning/test_signals.py": "addon/websub/subscriber",
+    "tests/live/operation/test_dashboard.py": (
         "addon/dashboard/access addon/dashboard/actions addon/dashboard/application"
         " addon/dashboard/companion addon/dashboard/live addon/dashboard/pages/configuration"
         " addon/dashboard/pages/domains addon/dashboard/pages/feeds addon/dashboard/pages/objects"
@@ -59,8 +59,8 @@ TESTED_BY = {
         " addon/commands/clients/admin_pages addon/commands/upkeep/followed_proxy addon/commands/upkeep/top"
         " addon/dashboard/programs"
     ),
-    "tests/live/test_proxy.py": "addon/commands/proxy addon/entry/bestbefore_addon",
-    "tests/live/test_workers.py": (
+    "tests/live/clients/test_proxy.py": "addon/commands/proxy addon/entry/bestbefore_addon",
+    "tests/live/workers/test_workers.py": (
         "addon/workers/forker addon/workers/source addon/workers/supervised addon/workers/supervisor"
         " addon/workers/worker"
     ),

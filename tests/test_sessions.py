@@ -1,4 +1,4 @@
-"""The sessions that pages show are what the commands print. Those with a proxy are in tests/live/test_sessions.py."""
+"""The sessions that pages show are what the commands print; with a proxy: tests/live/operation/test_sessions.py."""
 
 import os
 import re

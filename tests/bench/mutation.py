@@ -81,7 +81,7 @@ def tests_of(mutant: Mutant, tested_by: dict[str, str]) -> Iterator[list[str]]:
     yield [
         *sorted(above - done),
         *others[:IMPORTERS_AT_MOST],
-        *(f"tests/live/test_{name}.py" for name in live),
+        *(f"tests/live/clients/test_{name}.py" for name in live),
     ]
 
 

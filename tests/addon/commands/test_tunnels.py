@@ -1,4 +1,4 @@
-"""`bestbefore tunnels` (`live/test_tunnels` runs it beside a proxy)."""
+"""`bestbefore tunnels` (`live/clients/test_tunnels` runs it beside a proxy)."""
 
 import threading
 import time

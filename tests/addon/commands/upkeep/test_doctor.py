@@ -1,4 +1,4 @@
-"""What `bestbefore doctor` finds where no proxy runs; with one it is in tests/live/test_run.py."""
+"""What `bestbefore doctor` finds where no proxy runs; with one it is in tests/live/operation/test_run.py."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A comparison of a real state folder; `tests/live/test_dashboard.py` has its page."""
+"""A comparison of a real state folder; `tests/live/operation/test_dashboard.py` has its page."""
 
 import asyncio
 from pathlib import Path

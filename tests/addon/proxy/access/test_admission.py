@@ -1,4 +1,4 @@
-"""Which connections and requests are taken up. (With sockets: `live/test_descriptors`.)"""
+"""Which connections and requests are taken up. (With sockets: `live/clients/test_descriptors`.)"""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What mitmproxy's layers hold, measured on real ones; with real peers: tests/live/test_bounds.py."""
+"""What mitmproxy's layers hold, measured on real ones; with real peers: tests/live/clients/test_bounds.py."""
 
 import h2.connection
 import pytest

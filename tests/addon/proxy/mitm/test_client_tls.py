@@ -1,4 +1,4 @@
-"""The place of the layer, and what follows from a failure (`live/test_tunnels` has real ones)."""
+"""The place of the layer, and what follows from a failure (`live/clients/test_tunnels` has real ones)."""
 
 from typing import Any
 

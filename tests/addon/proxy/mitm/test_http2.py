@@ -1,4 +1,4 @@
-"""What counts as a flood. (With sockets: `live/test_floods`.)"""
+"""What counts as a flood. (With sockets: `live/clients/test_floods`.)"""
 
 import h2.config
 import h2.connection

@@ -1,4 +1,4 @@
-"""mitmproxy's own connections follow the trust of the configuration (`live/test_origin_tls` makes them)."""
+"""mitmproxy's own connections follow the trust of the configuration (`live/origins/test_origin_tls` makes them)."""
 
 from OpenSSL import SSL
 

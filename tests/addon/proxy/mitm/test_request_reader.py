@@ -1,4 +1,4 @@
-"""Heads of requests are read strictly; through real sockets: live/test_request_framing."""
+"""Heads of requests are read strictly; through real sockets: live/clients/test_request_framing."""
 
 import pytest
 from mitmproxy.proxy import commands, events, layer

@@ -1,4 +1,4 @@
-"""Who speaks first in a tunnel (`live/test_first_speaker` has real ones)."""
+"""Who speaks first in a tunnel (`live/clients/test_first_speaker` has real ones)."""
 
 import asyncio
 from typing import Any

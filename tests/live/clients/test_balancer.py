@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-HAPROXY = Path(__file__).parents[2] / "deploy" / "haproxy" / "haproxy.cfg"
+HAPROXY = Path(__file__).parents[3] / "deploy" / "haproxy" / "haproxy.cfg"
 pytestmark = [
     pytest.mark.live,
     pytest.mark.slow,

@@ -26,7 +26,7 @@ pytestmark = [
 ]
 
 Start = Callable[..., Any]
-HAPROXY = Path(__file__).parents[2] / "deploy" / "haproxy" / "haproxy.cfg"
+HAPROXY = Path(__file__).parents[3] / "deploy" / "haproxy" / "haproxy.cfg"
 CLOCKS_S = (-3.0, 0.0, 2.0, 5.0)
 """By how much the clock of each proxy is ahead."""
 CLIENTS = 100

@@ -20,7 +20,7 @@ import pytest
 
 pytestmark = [pytest.mark.live, pytest.mark.skipif(shutil.which("curl") is None, reason="the sessions use curl")]
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PATIENCE_S = 90.0
 CACHES = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
 """Of the user who runs the tests: kernels take seconds to compile."""
