@@ -18,6 +18,7 @@ from mitmproxy import ctx, options
 from bestbefore.addon.admin.units import span
 from bestbefore.addon.config.proxy_section import default_state
 from bestbefore.addon.config.settings import Address, Settings
+from bestbefore.addon.errors import reason_of
 from bestbefore.addon.proxy.inherited_sockets import accept_from
 from bestbefore.addon.proxy.lean_mitmproxy import Master, core, disable_h2c, next_layer, proxyserver, tlsconfig
 from bestbefore.addon.proxy.mitm.hooks import BestBefore
@@ -37,7 +38,8 @@ class _Errors(logging.Handler):
         self.messages: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.messages.append(record.getMessage())
+        error = record.exc_info[1] if record.exc_info else None
+        self.messages.append(reason_of(error) if isinstance(error, OSError) else record.getMessage())
 
 
 class ErrorCheck:

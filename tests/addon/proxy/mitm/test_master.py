@@ -128,6 +128,18 @@ async def test_a_port_in_use_ends_the_start_with_its_address(servers: list[Any])
         check.finish()
 
 
+async def test_a_file_that_cannot_be_read_is_named(servers: list[Any]) -> None:
+    assert servers == []
+    check = ErrorCheck()
+    try:
+        error = PermissionError(errno.EACCES, "Permission denied", "/state/mitmproxy-ca.pem")
+        logging.getLogger("mitmproxy").error(f"Addon error: {error}", exc_info=error)  # noqa: G004 - as mitmproxy does
+        with pytest.raises(StartError, match=r"^Permission denied: /state/mitmproxy-ca\.pem$"):
+            await check.shutdown_if_errored()
+    finally:
+        check.finish()
+
+
 async def test_an_error_that_was_logged_ends_the_start_with_its_first_line(servers: list[Any]) -> None:
     logger = logging.getLogger("mitmproxy")
     check, seen = ErrorCheck(), list[str]()
