@@ -15,6 +15,7 @@ from typing import Any, TextIO
 import click
 
 from bestbefore.addon.clock import VARIABLE, Clock, FastClock, clock_from_environment
+from bestbefore.addon.commands.completed_values import complete_store, complete_words
 from bestbefore.addon.commands.store_flags import COMPLETED_PATH
 from bestbefore.addon.config.settings import Address, Settings
 from bestbefore.addon.config.watch import ConfigWatch
@@ -23,18 +24,18 @@ from bestbefore.addon.workers.cores import default_workers
 
 _OPTIONS = (
     click.option("--listen", metavar="HOST:PORT", help="Address to listen on (default 127.0.0.1:8080)."),
-    click.option("--mode", metavar="forward|reverse:URL",
+    click.option("--mode", metavar="forward|reverse:URL", shell_complete=complete_words,
                  help="Forward proxy (default), or reverse proxy of one origin."),
     click.option("--config", "config_file", type=click.Path(path_type=Path), metavar="FILE",
                  help="Configuration file in TOML (default: none)."),
-    click.option("--store", metavar="embedded|URL",
+    click.option("--store", metavar="embedded|URL", shell_complete=complete_store,
                  help="Embedded store (default), or a Redis server: redis://HOST:PORT/DB."),
     click.option("--state", type=COMPLETED_PATH, metavar="DIR",
                  help="State folder (default $XDG_STATE_HOME/bestbefore)."),
-    click.option("--admin", metavar="HOST:PORT|off",
+    click.option("--admin", metavar="HOST:PORT|off", shell_complete=complete_words,
                  help="Address of the dashboard, metrics and health (default 127.0.0.1:8081)."),
     click.option("--quiet", is_flag=True, help="Do not log requests on standard output."),
-    click.option("--log-format", metavar="line|json|combined|squid|TEMPLATE",
+    click.option("--log-format", metavar="line|json|combined|squid|TEMPLATE", shell_complete=complete_words,
                  help="Format of the request log (default line, for people); a template is such as "
                       "'{time} {client} {status} {url}'. docs/observing.md lists its fields."),
     click.option("--log-file", type=COMPLETED_PATH, metavar="FILE",

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from bestbefore.addon.commands.completed_values import complete_store
+
 COMPLETED_PATH = click.Path(readable=False)
 """The type of a path that shells complete. It remains text, which is checked together with the configuration."""
 
@@ -15,7 +17,8 @@ _OPTIONS = (
         help="State folder of the proxy (default $XDG_STATE_HOME/bestbefore).",
     ),
     click.option(
-        "--store", metavar="embedded|URL", help="Embedded store (default), or a Redis server: redis://HOST:PORT/DB."
+        "--store", metavar="embedded|URL", shell_complete=complete_store,
+        help="Embedded store (default), or a Redis server: redis://HOST:PORT/DB.",
     ),
     click.option(
         "--config", "config_file", type=click.Path(path_type=Path), metavar="FILE",

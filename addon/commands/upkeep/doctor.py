@@ -10,6 +10,7 @@ import click
 
 from bestbefore.addon.clock import Clock, clock_from_environment
 from bestbefore.addon.commands.clients.running_proxy import proxy_url
+from bestbefore.addon.commands.completed_values import complete_words
 from bestbefore.addon.commands.store_flags import store_options
 from bestbefore.addon.commands.upkeep.client_checks import client_findings
 from bestbefore.addon.commands.upkeep.finding import Finding
@@ -28,7 +29,7 @@ _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red", "skipped": None
 @click.command("doctor")
 @store_options
 @click.option("--proxy", metavar="URL", help="The proxy (default: at `listen` of --config, http://127.0.0.1:8080).")
-@click.option("--origin", metavar="URL|off", default=ORIGIN, show_default=True,
+@click.option("--origin", metavar="URL|off", default=ORIGIN, show_default=True, shell_complete=complete_words,
               help="What is requested through a forward proxy, to see whether it reaches origins.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per finding.")
 def command(
