@@ -37,7 +37,7 @@ A script changes a record together with the counts of its host, so they share a 
 objects of a registrable domain D are divided into `PARTS` by a hash of the URL. Their keys begin with
 `bb1:{D#05}:`, where `#05` is the part; the counts of a host are the sums over all parts:
 
-- `record:U`, hash: `v` version, `b` the record, `t` its last contact. Written by commit.lua alone. Expires
+- `record:U`, hash: `v` version, `b` the record, `t` its last contact. Written by scripts/commit.lua alone. Expires
   after seven days, or after the second contact never; the sweep removes it when untouched for `forget_after`.
 - `hosts`, set: labels with counts. `updates:L` and `starts:L`, hashes: hour since the epoch -> the number of
   updates, and of t_0, that the members with the label L in this part have in that hour. They change with the records,

@@ -53,7 +53,7 @@ MEASURED_ALL, MEASURED_EVERY = 10_000, 100
 
 
 def _read_script(name: str, *types: str) -> Script:
-    return script((files("bestbefore.addon.store.backend") / f"{name}.lua").read_text("utf-8"), *types)
+    return script((files("bestbefore.addon.store.backend.scripts") / f"{name}.lua").read_text("utf-8"), *types)
 
 
 _put = _read_script("put")

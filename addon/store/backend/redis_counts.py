@@ -36,8 +36,8 @@ COUNTS_BATCH = 16
 
 _SPECIAL = re.compile(r"[A-Za-z*?\[\]^\\-]")
 """What stands for more than itself in a pattern of Redis, and letters."""
-_sum = script((files("bestbefore.addon.store.backend") / "sum.lua").read_text("utf-8"))
-_add_demand = script((files("bestbefore.addon.store.backend") / "demand.lua").read_text("utf-8"))
+_sum = script((files("bestbefore.addon.store.backend.scripts") / "sum.lua").read_text("utf-8"))
+_add_demand = script((files("bestbefore.addon.store.backend.scripts") / "demand.lua").read_text("utf-8"))
 
 
 class RedisCounts:

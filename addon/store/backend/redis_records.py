@@ -20,7 +20,7 @@ from bestbefore.policies.units import DAY_S
 PROVISIONAL_S = 7 * DAY_S
 """How long the record of an object that was contacted once is kept."""
 
-_commit = script((files("bestbefore.addon.store.backend") / "commit.lua").read_text("utf-8"), "", "set", "hash")
+_commit = script((files("bestbefore.addon.store.backend.scripts") / "commit.lua").read_text("utf-8"), "", "set", "hash")
 
 
 class RedisRecords(RedisCounts):
