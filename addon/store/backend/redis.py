@@ -270,7 +270,8 @@ class RedisBackend(RedisRecords):
         replaced = await self._connection.ask_all(commands, is_lasting=True)
         if self._files is not None:  # of complete copies, which may be about to be sent, the sweep removes the files
             parts = [digest.decode() for put, digest in zip(puts, replaced, strict=True) if put.copy.part_number]
-            await asyncio.to_thread(self._files.remove, parts)
+            if parts:
+                await asyncio.to_thread(self._files.remove, parts)
 
     async def _write_file(self, ref: BodyRef, body: bytes | UnlinkedFile) -> None:
         try:

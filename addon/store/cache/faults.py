@@ -1,6 +1,7 @@
 """Faults of single entries: counted by kind, and logged in one line a minute for each kind."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import batched
 
 from bestbefore.addon.store.backend.interface import UnavailableError, UnwritableError
 from bestbefore.addon.store.cache.notices import log
@@ -9,6 +10,8 @@ LOG_INTERVAL_S = 60.0
 """The shortest time between two log lines about one kind; further faults are only counted."""
 MAX_CHARACTERS = 200
 """The longest URL or key in a log line."""
+AT_ONCE = 16
+"""How many items are encoded before the event loop has another turn: requests wait while a hundred are, for 15 ms."""
 
 
 class Faults:
@@ -41,12 +44,20 @@ class Faults:
 async def write_each[T](
     items: Sequence[T], write: Callable[[Sequence[T]], Awaitable[None]]
 ) -> list[tuple[T, Exception]]:
-    """Write items together; return those that cannot be written even alone, with their errors.
+    """Write items, some at a time; return those that cannot be written even alone, with their errors.
 
-    The others are written, some of them possibly twice. Raises UnavailableError, UnwritableError.
+    The others are written, some of them possibly twice. Raises UnavailableError, UnwritableError; later items are not
+    written then.
     """
-    if not items:
-        return []
+    failed: list[tuple[T, Exception]] = []
+    for part in batched(items, AT_ONCE):
+        failed += await _write_part(part, write)
+    return failed
+
+
+async def _write_part[T](
+    items: Sequence[T], write: Callable[[Sequence[T]], Awaitable[None]]
+) -> list[tuple[T, Exception]]:
     try:
         await write(items)
     except (UnavailableError, UnwritableError):
@@ -55,7 +66,7 @@ async def write_each[T](
         if len(items) == 1:
             return [(items[0], e)]
         middle = len(items) // 2
-        return [*await write_each(items[:middle], write), *await write_each(items[middle:], write)]
+        return [*await _write_part(items[:middle], write), *await _write_part(items[middle:], write)]
     return []
 
 

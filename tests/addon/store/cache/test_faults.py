@@ -1,9 +1,12 @@
 """Single faults are counted, logged once a minute, and stop nothing."""
 
+import asyncio
+import itertools
+
 import pytest
 
 from bestbefore.addon.store.backend.interface import FullError, UnavailableError
-from bestbefore.addon.store.cache.faults import LOG_INTERVAL_S, Faults, short, write_each
+from bestbefore.addon.store.cache.faults import AT_ONCE, LOG_INTERVAL_S, Faults, short, write_each
 
 
 def test_of_each_kind_there_is_a_line_a_minute_with_how_many_there_were(logged):
@@ -40,8 +43,26 @@ async def test_what_is_wrong_with_the_backend_is_no_fault_of_an_item(error):
         raise error
 
     with pytest.raises(type(error)):
-        await write_each([1, 2, 3], write)
-    assert tries == [[1, 2, 3]]
+        await write_each(range(AT_ONCE + 1), write)
+    assert tries == [tuple(range(AT_ONCE))], "later items wait"
+
+
+async def test_the_event_loop_has_turns_while_many_are_written():
+    written, turns = [], []
+
+    async def count_turns():
+        while len(written) < 100:
+            turns.append(len(written))
+            await asyncio.sleep(0)
+
+    async def write(items):
+        written.extend(items)
+        await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count_turns())
+    await write_each(range(100), write)
+    await counting
+    assert max(after - before for before, after in itertools.pairwise([*turns, 100])) <= AT_ONCE
 
 
 async def test_nothing_is_written_of_nothing():
