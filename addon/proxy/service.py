@@ -255,7 +255,11 @@ class Service:
         for work in (
             self._reload(),
             self.signals.keep(),
-            release_free_regularly(lambda: self.recording.summary.total.all.requests, lambda: admission.exchanges),
+            release_free_regularly(
+                lambda: self.recording.summary.total.all.requests,
+                lambda: admission.exchanges,
+                lambda: self.lingering.closed_count,
+            ),
         ):
             task = asyncio.create_task(work)
             self._closing.push_async_callback(_cancelled, task)

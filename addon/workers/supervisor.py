@@ -28,7 +28,7 @@ from bestbefore.addon.config.watch import ConfigWatch, Reloaded
 from bestbefore.addon.dashboard.application import Dashboard
 from bestbefore.addon.dashboard.companion import users_of
 from bestbefore.addon.errors import InputError
-from bestbefore.addon.proxy.allocator import limit_retained, release_free_regularly
+from bestbefore.addon.proxy.allocator import limit_retained, release_all_regularly
 from bestbefore.addon.proxy.inherited_sockets import bound_sockets
 from bestbefore.addon.proxy.mitm.master import listening_error
 from bestbefore.addon.proxy.place import WorkerPlace
@@ -153,7 +153,7 @@ class _Supervisor(Collector):
         )
         texts = Writer(text_stream(settings.log_format, settings.log_file))
         closing.callback(texts.close)
-        releasing = asyncio.create_task(release_free_regularly(lambda: 0, lambda: 0))  # of reports, scrapes and pages
+        releasing = asyncio.create_task(release_all_regularly())  # of reports, scrapes and pages
         closing.callback(releasing.cancel)
         try:
             # The first one creates the certificate authority and the identity of the proxy.

@@ -15,6 +15,8 @@ class Lingering:
 
     def __init__(self) -> None:
         self._sockets: dict[str, asyncio.Transport] = {}
+        self.closed_count = 0
+        """How many connections have been closed."""
 
     @property
     def has_unsent(self) -> bool:
@@ -32,6 +34,7 @@ class Lingering:
 
         mitmproxy 12.2.3 leaves the socket open if more data had arrived when it decided to close it.
         """
+        self.closed_count += 1
         transport = self._sockets.pop(connection.id, None)
         if transport is not None:
             transport.close()

@@ -66,35 +66,65 @@ class Linked:
 
 
 @pytest.mark.parametrize(
-    ("requests", "in_flight", "frees_young", "frees_old"),
-    [(0, 0, True, True), (1, 0, True, False), (0, 1, False, False)],
-    ids=["idle", "between requests", "within a request"],
+    ("requests", "in_flight", "closed", "frees_young", "frees_old"),
+    [
+        ("a few, and then none", 0, 0, True, True),
+        ("none", 0, 0, True, False),
+        ("many", 0, 0, True, False),
+        ("many", 1, 0, False, False),
+        ("many", 1, allocator.CLOSED_AT_MOST, True, True),
+    ],
 )
 async def test_reference_cycles_are_freed(
-    monkeypatch: pytest.MonkeyPatch, requests: int, in_flight: int, frees_young: bool, frees_old: bool
+    monkeypatch: pytest.MonkeyPatch, requests: str, in_flight: int, closed: int, frees_young: bool, frees_old: bool
 ) -> None:
-    """Those of old objects only while nothing is requested: looking for them holds up what is."""
-    monkeypatch.setattr(allocator, "EVERY_S", 0.01)
-    counted, looks = count(0, requests), 0
+    """Those of old objects only while nothing is requested, or when there are many: looking holds up what is."""
+    monkeypatch.setattr(allocator, "EVERY_S", 0.001)
+    most = {"none": 0, "a few, and then none": 2 * allocator.TRIM_EVERY, "many": 10**9}[requests]
+    counted, rounds = count(), count()
+    is_closed = False
 
-    def in_flight_now() -> int:
-        nonlocal looks
-        looks += 1
-        return in_flight
+    def requests_now() -> int:
+        next(rounds)
+        return min(next(counted), most)
 
+    thresholds = gc.get_threshold()
     gc.disable()
-    running = asyncio.create_task(allocator.release_free_regularly(lambda: next(counted), in_flight_now))
+    running = asyncio.create_task(
+        allocator.release_free_regularly(requests_now, lambda: in_flight, lambda: closed if is_closed else 0)
+    )
     try:
         await asyncio.sleep(0)
+        assert gc.get_threshold()[2] == allocator.PASSES
         old, young = Linked(), Linked()  # after the start
         while not any(old is one for one in gc.get_objects(2)):
             gc.collect(1)
             young = Linked()
         freed_old, freed_young = weakref.ref(old), weakref.ref(young)
         del old, young
-        before = looks
-        await until(lambda: looks > before + 3)
+        is_closed, before = True, next(rounds)
+        await until(lambda: next(rounds) > before + 200)
         assert (freed_young() is None, freed_old() is None) == (frees_young, frees_old)
+    finally:
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+        gc.enable()
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
+
+
+async def test_all_cycles_are_freed_where_no_request_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(allocator, "EVERY_S", 0.001)
+    gc.disable()
+    running = asyncio.create_task(allocator.release_all_regularly())
+    try:
+        await asyncio.sleep(0)
+        old = Linked()
+        gc.collect(1)
+        freed = weakref.ref(old)
+        del old
+        await until(lambda: freed() is None)
     finally:
         running.cancel()
         with suppress(asyncio.CancelledError):
