@@ -5,7 +5,6 @@ import ctypes
 import gc
 import sys
 from collections.abc import Callable
-from typing import NamedTuple
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 MAPPED_FROM_BYTES = 512 * 1024
@@ -21,19 +20,12 @@ EVERY_S = 1.0
 what was made meanwhile and is still there, such as new copies."""
 TRIM_EVERY = 10
 """Every how many times free memory is returned, and nothing requested meanwhile counts as quiet."""
-CLOSED_AT_MOST = 500
-"""How many connections may close before all objects are visited though there are requests: each leaves some 40 KB."""
 PASSES = 300
 """How many times young objects must have been visited before Python visits all by itself."""
+CLOSED_AT_MOST = 100
+"""How many connections may close before it does so by its own rule alone: each leaves its parts, in cycles."""
 _YOUNG, _OLDEST = 1, 2
 """Generations of objects that Python's collector has."""
-
-
-class _Moment(NamedTuple):
-    """How much had been done at some moment."""
-
-    requests: int
-    closed: int
 
 
 def _function(name: str) -> Callable[..., int] | None:
@@ -70,27 +62,34 @@ async def release_free_regularly(
 
     Connections and requests end as reference cycles. Among young objects these are looked for every `EVERY_S`, unless
     one of `in_flight` requests is not answered. Visiting all objects takes 0.2 s with a full memory cache, and all
-    requests wait. Python would do it whenever a quarter of the objects is new, with sixty misses a second once in 90 s,
-    and now does so after `PASSES` at the earliest. Else it is done when nothing was requested for a while, and when
-    `CLOSED_AT_MOST` connections have closed. `requests` and `closed` return how many there were since the start.
-    Objects that exist at the start are left out.
+    requests wait. Python would do it whenever a quarter of the objects is new, with sixty misses a second once in 90 s.
+    It still does so once `CLOSED_AT_MOST` connections have closed since the last time, and else after `PASSES` at the
+    earliest. All objects are visited, too, when nothing was requested for a while. `requests` and `closed` return how
+    many there were since the start. Objects that exist at the start are left out.
     """
     gc.freeze()
-    young, middle, _ = gc.get_threshold()
-    gc.set_threshold(young, middle, PASSES)
-    complete = _Moment(requests(), closed())
+    young, middle, oldest = gc.get_threshold()
+    visited, requests_then, closed_then = _complete_visits(), requests(), closed()
     while True:
         before = requests()
         for _ in range(TRIM_EVERY):
+            if visited != (visited := _complete_visits()):
+                closed_then = closed()
+            own_rule = closed() - closed_then >= CLOSED_AT_MOST
+            gc.set_threshold(young, middle, oldest if own_rule else PASSES)
             await asyncio.sleep(EVERY_S)
             if not in_flight():
                 gc.collect(_YOUNG)
-        now = _Moment(requests(), closed())
-        is_quiet = before == now.requests != complete.requests and not in_flight()
-        if is_quiet or now.closed - complete.closed >= CLOSED_AT_MOST:
+        if before == requests() != requests_then and not in_flight():
             gc.collect(_OLDEST)
-            complete = now
+            requests_then = before
         await asyncio.to_thread(release_free)
+
+
+def _complete_visits() -> int:
+    """Return how many times all objects were visited."""
+    visits: int = gc.get_stats()[_OLDEST]["collections"]
+    return visits
 
 
 async def release_all_regularly() -> None:
