@@ -6,7 +6,7 @@ from itertools import accumulate, batched, pairwise
 from typing import Any
 
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.store.backend import keys
+from bestbefore.addon.store.backend import keys, scripts
 from bestbefore.addon.store.backend.connection import pairs, script
 from bestbefore.addon.store.backend.keeper import (
     ANNOUNCED_KEPT,
@@ -35,7 +35,7 @@ MOST_BYTES = 1 << 52
 WANTS_BATCH = 16
 """For how many domains wants are read in one pipeline, whose replies are all kept in memory."""
 
-_folder = files("bestbefore.addon.store.backend.scripts")
+_folder = files(scripts)
 _take = script((_folder / "take.lua").read_text("utf-8"), "string", "string")
 _hold = script((_folder / "hold.lua").read_text("utf-8"), "hash")
 _live = script(

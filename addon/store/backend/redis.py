@@ -12,7 +12,7 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.rfc9111.caching.dictionaries import DictionaryCandidate
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.cache_groups import is_group
-from bestbefore.addon.store.backend import codec, keys
+from bestbefore.addon.store.backend import codec, keys, scripts
 from bestbefore.addon.store.backend.bodies import FILE_FROM_BYTES, BodyFiles, is_whole
 from bestbefore.addon.store.backend.connection import Connection, Script, log, script
 from bestbefore.addon.store.backend.indexes import CopyIndexes, variance_declared
@@ -53,7 +53,7 @@ MEASURED_ALL, MEASURED_EVERY = 10_000, 100
 
 
 def _read_script(name: str, *types: str) -> Script:
-    return script((files("bestbefore.addon.store.backend.scripts") / f"{name}.lua").read_text("utf-8"), *types)
+    return script((files(scripts) / f"{name}.lua").read_text("utf-8"), *types)
 
 
 _put = _read_script("put")

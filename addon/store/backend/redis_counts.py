@@ -8,7 +8,7 @@ from typing import Any
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine.learning import CLOCK_SKEW_S
-from bestbefore.addon.store.backend import keys
+from bestbefore.addon.store.backend import keys, scripts
 from bestbefore.addon.store.backend.connection import pairs, script
 from bestbefore.addon.store.backend.interface import VARIANTS_KEPT, GroupCounts
 from bestbefore.addon.store.backend.keys import CopyKey, host_of, variant_of
@@ -36,8 +36,8 @@ COUNTS_BATCH = 16
 
 _SPECIAL = re.compile(r"[A-Za-z*?\[\]^\\-]")
 """What stands for more than itself in a pattern of Redis, and letters."""
-_sum = script((files("bestbefore.addon.store.backend.scripts") / "sum.lua").read_text("utf-8"))
-_add_demand = script((files("bestbefore.addon.store.backend.scripts") / "demand.lua").read_text("utf-8"))
+_sum = script((files(scripts) / "sum.lua").read_text("utf-8"))
+_add_demand = script((files(scripts) / "demand.lua").read_text("utf-8"))
 
 
 class RedisCounts:

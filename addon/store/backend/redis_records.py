@@ -5,7 +5,7 @@ from importlib.resources import files
 from typing import Any
 
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.store.backend import codec, keys
+from bestbefore.addon.store.backend import codec, keys, scripts
 from bestbefore.addon.store.backend.connection import script
 from bestbefore.addon.store.backend.interface import Commit, GroupCounts, Versioned
 from bestbefore.addon.store.backend.keys import host_of
@@ -20,7 +20,7 @@ from bestbefore.policies.units import DAY_S
 PROVISIONAL_S = 7 * DAY_S
 """How long the record of an object that was contacted once is kept."""
 
-_commit = script((files("bestbefore.addon.store.backend.scripts") / "commit.lua").read_text("utf-8"), "", "set", "hash")
+_commit = script((files(scripts) / "commit.lua").read_text("utf-8"), "", "set", "hash")
 
 
 class RedisRecords(RedisCounts):
