@@ -19,11 +19,11 @@ EVERY_S = 1.0
 """How often cycles among young objects are freed; real seconds. The less often, the longer each time takes: it visits
 what was made meanwhile and is still there, such as new copies."""
 TRIM_EVERY = 10
-"""Every how many times free memory is returned, and nothing requested meanwhile counts as quiet."""
+"""After how many of these times free memory is returned. All objects are visited if nothing was requested meanwhile."""
 PASSES = 300
-"""How many times young objects must have been visited before Python visits all by itself."""
+"""How many times young objects are visited before Python may visit all objects of its own accord."""
 CLOSED_AT_MOST = 100
-"""How many connections may close before it does so by its own rule alone: each leaves its parts, in cycles."""
+"""How many connections may close before it may do so at any time: each leaves its parts, in cycles."""
 _YOUNG, _OLDEST = 1, 2
 """Generations of objects that Python's collector has."""
 
@@ -93,7 +93,10 @@ def _complete_visits() -> int:
 
 
 async def release_all_regularly() -> None:
-    """Do so in a process in which few objects are left and no request waits: all are visited each time."""
+    """Free reference cycles, and give back free memory, in a process that answers no requests, until cancelled.
+
+    All objects are visited each time; those that exist at the start are left out.
+    """
     gc.freeze()
     while True:
         await asyncio.sleep(TRIM_EVERY * EVERY_S)
