@@ -56,3 +56,7 @@ class Answer:
                     complete = True
         finally:
             self.finish(0, complete=complete)
+
+
+type Ready = Callable[[Answer], object]
+"""Called with a complete answer as soon as it may be sent: before its response is learnt from and stored."""

@@ -1,7 +1,7 @@
 """Reads the origin's response to its end, learns from it, and stores it."""
 
 import hashlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, replace
 
 from bestbefore.addon.clock import Clock
@@ -118,11 +118,16 @@ class AnswerCollector:
         return completed
 
     async def read(
-        self, contact: Contact, fetched: Fetched, chunks: AsyncGenerator[bytes], relay: Relay
+        self,
+        contact: Contact,
+        fetched: Fetched,
+        chunks: AsyncGenerator[bytes],
+        relay: Relay,
+        on_content: Callable[[bytes], object] = lambda _: None,
     ) -> tuple[bytes, Completed | None]:
         """Read a short response that is not stored, or has arrived; return its content and the result.
 
-        Raises OriginError.
+        `on_content` is called with the content before the response is learnt from and stored. Raises OriginError.
         """
         received, pieces = _Received(relay), list[bytes]()
         try:
@@ -131,6 +136,7 @@ class AnswerCollector:
                 contact.context.record.received_bytes = max(0, size - fetched.spared_bytes - fetched.stored_bytes)
                 pieces.append(chunk)
             content = b"".join(pieces)
+            on_content(content)
             fits = len(content) <= self.active.site.max_cached_body
             needed = fits and (
                 not relay.why_not_stored

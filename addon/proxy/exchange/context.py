@@ -10,6 +10,7 @@ from bestbefore.addon.engine.learning import RecordChange
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.request import Ask, Decision, Load, unconditional
 from bestbefore.addon.proxy.access.reach import LOOPBACK, Reach
+from bestbefore.addon.proxy.exchange.answer import Ready
 from bestbefore.addon.proxy.exchange.background import BackgroundTasks
 from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
 from bestbefore.addon.proxy.origin.upload import Upload
@@ -41,6 +42,8 @@ class RequestContext:
     """What was learnt from the contact; None if nothing."""
     upload: Upload | None = None
     """The content of the request."""
+    ready: Ready | None = None
+    """None: the client gets the answer when all is done, or the answer may still be changed."""
     lease: ContactLease | None = None
     """The lease of a contact that was taken with a look-up."""
     decided_on: tuple[Copy, ...] = ()

@@ -11,7 +11,7 @@ from mitmproxy.connection import Client
 
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.engine import heads, piggyback
+from bestbefore.addon.engine import feed_delta, heads, piggyback
 from bestbefore.addon.engine.channel.coverage import Coverage
 from bestbefore.addon.engine.equivalence import equivalent, on_equivalent
 from bestbefore.addon.engine.partial.decision import ServeParts, may_use_parts, on_parts
@@ -180,6 +180,8 @@ class Exchanges:
     async def _answer(self, pending: Pending, interim: Interim) -> Answer:
         context, client, rule, request = pending.context, pending.client, pending.rule, pending.context.request
         context.client_hash = self._hash_of(request, client)
+        if feed_delta.A_IM in request.fields or piggyback.WANT in request.fields:
+            context.ready = None  # the answer may become a delta, or get the object's history
         upload = context.upload
         decision, copies, may_have_parts = await self._looked_up(pending)
         while isinstance(decision, Serve):

@@ -34,14 +34,19 @@ class SocketExchange:
         self._method = method
         self._interim = MAX_FORWARDED
         """How many interim responses may still be forwarded."""
+        self._early: Answer | None = None
+        """The answer, if it was sent before all was done for it."""
         self.is_gone = False
         """Whether the client has disconnected."""
 
     async def run(self, pending: Pending) -> bool:
         """Answer the request; whether the connection can carry another."""
+        pending.context.ready = self._send_early
         with self._socket.busy():
             answer = await self._gateway.answer(pending, self._send_interim, None)
             self._interim = 0
+            if self._early is not None:
+                return await self._end_early(self._early, answer)
             if self.is_gone:
                 await self._abandon(answer, 0)
                 return False
@@ -52,6 +57,20 @@ class SocketExchange:
         if self._interim and not self.is_gone:
             self._interim -= 1
             self._write(head_bytes(head, self._method)[0])
+
+    def _send_early(self, answer: Answer) -> None:
+        if answer.chunks is None and len(answer.body) <= PIECE_BYTES and answer.head.status != 400 and not self.is_gone:
+            self._interim = 0
+            self._write(response_bytes(answer, self._method))
+            self._early = answer
+
+    async def _end_early(self, early: Answer, answer: Answer) -> bool:
+        """End the exchange with an answer that was sent early; `answer` is another one after a fault."""
+        early.finish(len(early.body), complete=True)
+        if answer is early:
+            return True
+        await self._abandon(answer, 0)
+        return False
 
     def _write(self, part: bytes) -> None:
         self._socket.write(self._encode(part))

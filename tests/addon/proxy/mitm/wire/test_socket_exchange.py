@@ -46,6 +46,10 @@ class Server(FixedGateway):
         self.read, self.eof = list[bytes](), asyncio.Event()
         self.waiting = 0
         self.data = b""
+        self.is_early, self.done = False, asyncio.Event()
+        """Whether each answer is ready before all is done for it, and what is awaited then."""
+        self.instead: Answer | None = None
+        """Another answer than the one that was ready."""
 
     def hits(self, data: bytes) -> Written | None:
         self.data = data
@@ -55,16 +59,20 @@ class Server(FixedGateway):
         return Written(b"HIT ", 4, False, lambda: None)
 
     def unanswered(self) -> Unanswered | None:
-        return Unanswered(None, 5) if self.data.startswith(b"miss\n") else None  # type: ignore[arg-type]
+        pending: Any = SimpleNamespace(context=SimpleNamespace())
+        return Unanswered(pending, 5) if self.data.startswith(b"miss\n") else None
 
-    async def answer(self, _pending: Any, interim: Any, _upload: Any) -> Answer:
+    async def answer(self, pending: Any, interim: Any, _upload: Any) -> Answer:
         self.waiting += 1
         for head in self.interim:
             interim(head)
         await self.go.wait()
         answer = self.make()
         answer.sent = lambda *end: self.ends.append(end)
-        return answer
+        if self.is_early:
+            pending.context.ready(answer)
+            await self.done.wait()
+        return self.instead or answer
 
     async def drained(self, _: Any) -> None:
         await self.writer.drain()
@@ -132,6 +140,46 @@ async def test_responses_are_sent_in_order_and_what_follows_waits(make: Callable
         await server.eof.wait()
         assert b"".join(server.read) == b"unknown"
         assert [complete for _, complete in server.ends] == [True, True]
+
+
+async def test_a_response_that_is_ready_is_sent_and_what_follows_waits_until_all_is_done() -> None:
+    async with served(lambda: Answer(Head(200, SIZED), b"abcd")) as (server, reader, writer):
+        server.is_early = True
+        server.go.set()
+        writer.write(b"miss\nmiss\nhit\n")
+        response = b"HTTP/1.1 200 \r\nContent-Length: 4\r\n\r\nabcd"
+        assert await reader.readexactly(len(response)) == response
+        assert (server.waiting, server.ends) == (1, [])
+        server.done.set()
+        assert await reader.readexactly(len(response) + 4) == response + b"HIT "
+        assert server.ends == [(4, True)] * 2
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: Answer(Head(200, SIZED), chunks=two_pieces()), lambda: Answer(Head(400, SIZED), b"abcd")],
+    ids=["in pieces", "a refusal"],
+)
+async def test_some_responses_are_not_sent_before_all_is_done(make: Callable[[], Answer]) -> None:
+    async with served(make) as (server, reader, writer):
+        server.is_early = True
+        server.go.set()
+        writer.write(b"miss\n")
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await reader.read(1)
+        server.done.set()
+        assert await reader.readexactly(12) in (b"HTTP/1.1 200", b"HTTP/1.1 400")
+
+
+async def test_a_fault_after_a_response_was_sent_ends_the_connection() -> None:
+    async with served(lambda: Answer(Head(200, SIZED), b"abcd")) as (server, reader, writer):
+        server.is_early, server.instead = True, Answer(Head(500, SIZED), b"wxyz")
+        server.go.set()
+        server.done.set()
+        writer.write(b"miss\nmiss\n")
+        assert (await reader.read()).endswith(b"\r\n\r\nabcd")
+        assert server.waiting == 1
 
 
 async def test_a_truncated_response_ends_the_connection() -> None:
