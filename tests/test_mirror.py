@@ -32,7 +32,6 @@ TESTED_BY = {
         "addon/config/hub_section addon/config/prefetch_section addon/config/problems"
         " addon/config/proxy_section"
     ),
-    "tests/addon/proxy/exchange/test_contacts.py": "addon/proxy/exchange/relaying",
     "tests/addon/proxy/mitm/test_hooks.py": "addon/proxy/mitm/upgrades",
     "tests/addon/proxy/mitm/test_layer.py": "addon/proxy/mitm/wait",
     "tests/addon/proxy/test_service.py": "addon/proxy/identity",

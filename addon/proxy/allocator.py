@@ -22,7 +22,7 @@ TRIM_EVERY = 10
 """After how many of these times free memory is returned. All objects are visited if nothing was requested meanwhile."""
 PASSES = 300
 """How many times young objects are visited before Python may visit all objects of its own accord."""
-CLOSED_AT_MOST = 100
+CLOSED_AT_MOST = 500
 """How many connections may close before it may do so at any time: each leaves its parts, in cycles."""
 _YOUNG, _OLDEST = 1, 2
 """Generations of objects that Python's collector has."""

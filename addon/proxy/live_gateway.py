@@ -20,9 +20,10 @@ from bestbefore.addon.proxy.exchange.context import Pending
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
 from bestbefore.addon.proxy.limits import TimeLimits, limits_of
-from bestbefore.addon.proxy.mitm import bounds, transports
+from bestbefore.addon.proxy.mitm import transports
 from bestbefore.addon.proxy.mitm.forwarded import upgrade_protocols
 from bestbefore.addon.proxy.mitm.gateway import HIT_BYTES
+from bestbefore.addon.proxy.mitm.memory import bounds
 from bestbefore.addon.proxy.mitm.translate import fields_of
 from bestbefore.addon.proxy.mitm.wire import hit_protocol
 from bestbefore.addon.proxy.mitm.wire.kept import KeptRoom, SharedAnswers

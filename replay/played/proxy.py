@@ -18,8 +18,8 @@ from bestbefore.addon.proxy.exchange.context import Pending
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.exchange.interim import Interim
 from bestbefore.addon.proxy.limits import DEFAULT_LIMITS, TimeLimits
-from bestbefore.addon.proxy.mitm import bounds
 from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
+from bestbefore.addon.proxy.mitm.memory import bounds
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
 from bestbefore.addon.proxy.mitm.wire.kept import KeptRoom, SharedAnswers
 from bestbefore.addon.proxy.mitm.wire.written import AtSocket, Written

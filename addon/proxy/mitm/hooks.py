@@ -186,6 +186,7 @@ class BestBefore:
 
     def client_disconnected(self, client: connection.Client) -> None:
         """Forget a client that has disconnected; record its tunnel."""
+        transports.release(client)
         tunnel = self._tunnels.closed(client)
         if self._service is not None and tunnel is not None:
             self._record_tunnel(tunnel, self._service, complete=True)

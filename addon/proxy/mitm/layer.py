@@ -12,10 +12,10 @@ from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode
 from mitmproxy.proxy.mode_specs import ReverseMode
 
 from bestbefore.addon.proxy.exchange.answer import Answer
-from bestbefore.addon.proxy.mitm import bounds
 from bestbefore.addon.proxy.mitm.client_tls import EndingClientTLS
 from bestbefore.addon.proxy.mitm.gateway import Gateway
 from bestbefore.addon.proxy.mitm.http2 import CalmHttp2Server
+from bestbefore.addon.proxy.mitm.memory import bounds
 from bestbefore.addon.proxy.mitm.request_reader import StrictHttp1Server
 from bestbefore.addon.proxy.mitm.stream.stream import CachingStream
 from bestbefore.addon.proxy.mitm.wire import internals, open_http2
@@ -63,8 +63,6 @@ class CachingHttpLayer(HttpLayer):
                 event = event if rest is event.data else events.DataReceived(event.connection, rest)
             if self._head_since_s is None and event.connection is self.context.client:
                 self._head_since_s = self._gateway.monotonic()
-        if isinstance(event, events.Start):
-            self._start()
         for command in _merged(super().handle_event(event)):
             self._watch_close(command)
             yield command
@@ -80,6 +78,14 @@ class CachingHttpLayer(HttpLayer):
         if self._activity is not None:
             self._activity.set()
             self._activity = None
+
+    def _handle_event(self, event: events.Event) -> Commands:
+        if isinstance(event, events.Start):
+            self._start()
+            if self.mode is not HTTPMode.upstream:  # mitmproxy would make a connection first that is never used
+                yield from self.event_to_child(self.connections[self.context.client], event)
+                return
+        yield from super()._handle_event(event)
 
     def _start(self) -> None:
         context, hits = self.context.fork(), self._hits

@@ -22,6 +22,7 @@ from bestbefore.addon.errors import reason_of
 from bestbefore.addon.proxy.inherited_sockets import accept_from
 from bestbefore.addon.proxy.lean_mitmproxy import Master, core, disable_h2c, next_layer, proxyserver, tlsconfig
 from bestbefore.addon.proxy.mitm.hooks import BestBefore
+from bestbefore.addon.proxy.mitm.memory import message_checks
 from bestbefore.addon.proxy.mitm.wire import internals
 from bestbefore.addon.proxy.pages.greeting import greeting, show_command
 from bestbefore.addon.proxy.service import CA_FILE, Service
@@ -94,6 +95,7 @@ def make_master(service: Service, greet: Callable[[str], None], sockets: Sequenc
         accept_from(sockets)
     if not internals.is_known():
         logger.warning(internals.UNKNOWN)
+    message_checks.leave_out()
     made = Master(options.Options(confdir=str(settings.state), listen_host=settings.listen.host))
     made.addons.add(
         core.Core(),

@@ -13,7 +13,7 @@ from mitmproxy.connection import ConnectionState
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers.http import Http1Server, HttpEvent, ResponseProtocolError
 
-from bestbefore.addon.proxy.mitm.bounds import HEAD_BYTES
+from bestbefore.addon.proxy.mitm.memory.bounds import HEAD_BYTES
 from bestbefore.addon.proxy.origin.chunked import ChunkedReader
 from bestbefore.addon.proxy.origin.framing import MalformedError
 

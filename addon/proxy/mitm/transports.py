@@ -7,6 +7,8 @@ from typing import Any
 from mitmproxy import ctx
 from mitmproxy.connection import Client, Connection
 
+from bestbefore.addon.proxy.mitm.memory.cycles import release_connection
+
 UNSENT_BYTES = 64 * 1024
 """How much may have been written for a client that does not read before responses wait for it."""
 IDLE_S = 5.0
@@ -56,8 +58,6 @@ def close(connection: Connection, client: Client) -> None:
 
 def close_all(chosen: Callable[[Client], bool]) -> None:
     """Close the connections of these clients at once."""
-    if not hasattr(ctx, "master"):  # mitmproxy is not running yet
-        return
     for handler in list(_handlers().values()):
         if chosen(handler.client):
             close(handler.client, handler.client)
@@ -67,6 +67,13 @@ def _writer_to(connection: Connection, client: Client) -> Any:
     """Return the asyncio writer of a connection that was opened by or for a client; None if there is none."""
     handler = ctx.master.addons.get("proxyserver").connections.get(client.id)
     return handler.transports[connection].writer if handler is not None and connection in handler.transports else None
+
+
+def release(client: Client) -> None:
+    """Release the memory of a client's connection that has ended, as `cycles.release_connection` does."""
+    handler = _handlers().get(client.id)
+    if handler is not None:
+        release_connection(handler)
 
 
 def client_count() -> int:
@@ -104,5 +111,7 @@ def close_idle() -> bool:
 
 def _handlers() -> dict[Any, Any]:
     """Return mitmproxy's handlers of all client connections."""
+    if not hasattr(ctx, "master"):  # mitmproxy is not running yet
+        return {}
     found: dict[Any, Any] = ctx.master.addons.get("proxyserver").connections
     return found

@@ -12,7 +12,8 @@ from bestbefore.addon.config.watch import ConfigWatch
 from bestbefore.addon.proxy.access.access import Access, StatedAddress
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.context import Pending
-from bestbefore.addon.proxy.mitm import bounds, transports
+from bestbefore.addon.proxy.mitm import transports
+from bestbefore.addon.proxy.mitm.memory import bounds
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy

@@ -20,9 +20,10 @@ from bestbefore.addon.engine.request import received
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.context import Pending
 from bestbefore.addon.proxy.exchange.interim import AnswerSequence, no_interim
-from bestbefore.addon.proxy.mitm import bounds
 from bestbefore.addon.proxy.mitm.forwarded import PASSED, STARTED, PassedBytes
 from bestbefore.addon.proxy.mitm.gateway import Gateway
+from bestbefore.addon.proxy.mitm.memory import bounds
+from bestbefore.addon.proxy.mitm.memory.cycles import release
 from bestbefore.addon.proxy.mitm.stream import destination
 from bestbefore.addon.proxy.mitm.stream.client_connection import ClientConnection
 from bestbefore.addon.proxy.mitm.stream.sending import AnswerSender, framed
@@ -59,7 +60,6 @@ class CachingStream(HttpStream):
         self.upload: Upload | None = None
         """The content of the request, if it has any."""
         self._connection = connection
-        self._sender = AnswerSender(context.client, stream_id, gateway, connection, self._client_is_gone)
 
     def handle_event(self, event: events.Event) -> Commands:
         """Handle an event as mitmproxy does; pass content to the upload at once, also while the answer is awaited."""
@@ -79,7 +79,12 @@ class CachingStream(HttpStream):
         handled = super().handle_event(event)
         if isinstance(event, layers.RequestHeaders):
             handled = self._noting_start(handled)
-        yield from handled if passed is None else passed.counted(event, handled, self.context.client)
+        is_dropped = False
+        for command in handled if passed is None else passed.counted(event, handled, self.context.client):
+            is_dropped = is_dropped or isinstance(command, layers.DropStream)
+            yield command
+        if is_dropped:
+            release(self)
 
     def _noting_start(self, handled: Commands) -> Commands:
         """Note when the first byte of the request was read, for the hooks, if mitmproxy makes a flow of it."""
@@ -164,7 +169,12 @@ class CachingStream(HttpStream):
         return decided if isinstance(decided, Answer) else (yield from self._ask(message, decided))
 
     def _send_framed(self, answer: Answer) -> Commands:
-        yield from self._sender.send(answer, self._framed(answer.head))
+        yield from self._sent(answer, self._framed(answer.head))
+
+    def _sent(self, answer: Answer, response: mitmproxy.http.Response) -> Commands:
+        client = self.context.client
+        sender = AnswerSender(client, self.stream_id, self._gateway, self._connection, self._client_is_gone)
+        yield from sender.send(answer, response)
 
     def _ask(self, message: mitmproxy.http.Request, pending: Pending) -> layer.CommandGenerator[Answer]:
         """Return the answer; interim responses of the origin are sent to the client first.
@@ -201,7 +211,7 @@ class CachingStream(HttpStream):
         response.data.content = answer.body
         self.flow.response = response
         yield layers.HttpResponseHeadersHook(self.flow)
-        yield from self._sender.send(answer, response)
+        yield from self._sent(answer, response)
         self.flow.live = False
         yield layers.HttpResponseHook(self.flow)
 

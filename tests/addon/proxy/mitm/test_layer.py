@@ -17,8 +17,8 @@ from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode
 
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.interim import Interim
-from bestbefore.addon.proxy.mitm.bounds import HEAD_BYTES
 from bestbefore.addon.proxy.mitm.layer import MERGED_BYTES, CachingHttpLayer, _merged, install
+from bestbefore.addon.proxy.mitm.memory.bounds import HEAD_BYTES
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
 from bestbefore.addon.rfc9111.message import Fields, Head
 from tests.addon.proxy.mitm.fixed_gateway import FixedGateway

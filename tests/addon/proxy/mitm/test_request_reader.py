@@ -6,7 +6,7 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import _events as http_events
 from mitmproxy.proxy.layers.http._base import ReceiveHttp
 
-from bestbefore.addon.proxy.mitm.bounds import HEAD_BYTES
+from bestbefore.addon.proxy.mitm.memory.bounds import HEAD_BYTES
 from bestbefore.addon.proxy.mitm.request_reader import MALFORMED, TOO_LARGE, StrictHttp1Server
 
 type Read = tuple[list[object], bytes]

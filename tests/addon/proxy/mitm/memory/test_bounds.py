@@ -19,7 +19,7 @@ from mitmproxy.proxy.layers.http._http_h2 import SendH2Data
 from mitmproxy.proxy.layers.tcp import TCPLayer
 from mitmproxy.proxy.tunnel import TunnelLayer
 
-from bestbefore.addon.proxy.mitm import bounds
+from bestbefore.addon.proxy.mitm.memory import bounds
 
 
 def feed(parser: Layer, data: bytes) -> None:
