@@ -23,7 +23,7 @@ TRIM_EVERY = 10
 PASSES = 300
 """How many times young objects are visited before Python may visit all objects of its own accord."""
 CLOSED_AT_MOST = 500
-"""How many connections may close before it may do so at any time: each leaves its parts, in cycles."""
+"""How many connections may close before it may do so at any time: those with TLS leave parts in cycles."""
 _YOUNG, _OLDEST = 1, 2
 """Generations of objects that Python's collector has."""
 
@@ -70,20 +70,24 @@ async def release_free_regularly(
     gc.freeze()
     young, middle, oldest = gc.get_threshold()
     visited, requests_then, closed_then = _complete_visits(), requests(), closed()
-    while True:
-        before = requests()
-        for _ in range(TRIM_EVERY):
-            if visited != (visited := _complete_visits()):
-                closed_then = closed()
-            own_rule = closed() - closed_then >= CLOSED_AT_MOST
-            gc.set_threshold(young, middle, oldest if own_rule else PASSES)
-            await asyncio.sleep(EVERY_S)
-            if not in_flight():
-                gc.collect(_YOUNG)
-        if before == requests() != requests_then and not in_flight():
-            gc.collect(_OLDEST)
-            requests_then = before
-        await asyncio.to_thread(release_free)
+    try:
+        while True:
+            before = requests()
+            for _ in range(TRIM_EVERY):
+                if visited != (visited := _complete_visits()):
+                    closed_then = closed()
+                own_rule = closed() - closed_then >= CLOSED_AT_MOST
+                gc.set_threshold(young, middle, oldest if own_rule else PASSES)
+                await asyncio.sleep(EVERY_S)
+                if not in_flight():
+                    gc.collect(_YOUNG)
+            if before == requests() != requests_then and not in_flight():
+                gc.collect(_OLDEST)
+                requests_then = before
+            await asyncio.to_thread(release_free)
+    finally:  # a stock mitmproxy may go on without the addon
+        gc.set_threshold(young, middle, oldest)
+        gc.unfreeze()
 
 
 def _complete_visits() -> int:
