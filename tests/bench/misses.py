@@ -33,6 +33,8 @@ FOLDER = Path(__file__).parent
 SIZE = 10 * 1024
 VALIDATED = 20
 """How many objects are validated in turn."""
+PAUSE_S = 0.01
+"""Between a response and the next request, where there are pauses."""
 PORTS = {"direct": 18491, "bare lean": 18492, "bestbefore": 18493, "Squid": 18494, "mitmdump": 18495}
 SECURE_PORT = 18496
 """nginx's, over TLS."""
@@ -67,8 +69,9 @@ EXPLANATION = f"""Responses of {SIZE // 1024} KB from nginx on the same machine,
 and asked in turn by one client on one connection. *Misses* are for a new URL each, and are stored; *validations* are
 for {VALIDATED} objects with `no-cache`, which nginx confirms with 304 to a proxy that has a copy ("bare lean" and
 "direct" fetch them). *Within TLS*, the client's connection is a tunnel that the proxy intercepts, and nginx is asked
-over TLS; its certificate is not verified. *Over HTTP/2*, the client's side is HTTP/2, and nginx's HTTP/1.1
-("direct" is HTTP/1.1 within TLS). *Bare lean* is mitmproxy with the six addons that a proxy needs, which
+over TLS; its certificate is not verified. *With pauses*, the client waits {1e3 * PAUSE_S:.0f} ms after each response,
+as one does that has other work; without them, its next request waits for what a proxy does after a response. *Over
+HTTP/2*, the client's side is HTTP/2, and nginx's HTTP/1.1 ("direct" is HTTP/1.1 within TLS). *Bare lean* is mitmproxy with the six addons that a proxy needs, which
 forwards and does nothing else. Processor time is the proxy's own, with that of its store; times are medians of the
 rounds. Ratios are medians of the ratios within one round, with the smallest and the largest: on a machine with other
 work, those of processor time hold best, and times are those of a busy machine.
@@ -168,8 +171,10 @@ def asking(kind: str, protocol: str) -> Iterator[Callable[[str], object]]:
             yield partial(fetched, connection, kind)
 
 
-def small(pids: dict[str, int], rounds: int, requests: int, *, validated: bool, protocol: str) -> dict[str, Measured]:
-    """Misses, or validations."""
+def small(
+    pids: dict[str, int], rounds: int, requests: int, *, validated: bool, protocol: str, pause_s: float = 0.0
+) -> dict[str, Measured]:
+    """Misses, or validations, each `pause_s` after the response to the one before."""
     results: dict[str, Measured] = defaultdict(Measured)
     missing = ("mitmdump",) if protocol == "HTTP" else ("mitmdump", "Squid")
     for nth in range(rounds + 1):  # the first round warms up
@@ -179,7 +184,9 @@ def small(pids: dict[str, int], rounds: int, requests: int, *, validated: bool, 
             before_s, took = processor_s(pid), []
             with asking(kind, protocol) as ask:
                 for number in range(requests):
-                    new = f"/miss?{protocol}-{kind[:4]}-{nth}-{number}"
+                    new = f"/miss?{protocol}-{pause_s}-{kind[:4]}-{nth}-{number}"
+                    if pause_s:
+                        time.sleep(pause_s)
                     began = time.perf_counter()
                     ask(f"/validated?{number % VALIDATED}" if validated else new)
                     took.append(time.perf_counter() - began)
@@ -275,6 +282,11 @@ def main() -> None:
             for title, validated in (("Misses", False), ("Validations", True)):
                 found = small(pids, given.rounds, given.requests, validated=validated, protocol=protocol)
                 printed.append(small_table(title + where, found))
+                print(printed[-1], flush=True)
+            if protocol != "HTTP/2":
+                rounds, requests = given.rounds, given.requests
+                found = small(pids, rounds, requests, validated=False, protocol=protocol, pause_s=PAUSE_S)
+                printed.append(small_table(f"Misses with pauses{where}", found))
                 print(printed[-1], flush=True)
         printed.append(large_table(given.large_mb, large(pids, max(1, given.rounds // 2))))
         print(printed[-1], flush=True)
