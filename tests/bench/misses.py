@@ -71,10 +71,11 @@ for {VALIDATED} objects with `no-cache`, which nginx confirms with 304 to a prox
 "direct" fetch them). *Within TLS*, the client's connection is a tunnel that the proxy intercepts, and nginx is asked
 over TLS; its certificate is not verified. *With pauses*, the client waits {1e3 * PAUSE_S:.0f} ms after each response,
 as one does that has other work; without them, its next request waits for what a proxy does after a response. *Over
-HTTP/2*, the client's side is HTTP/2, and nginx's HTTP/1.1 ("direct" is HTTP/1.1 within TLS). *Bare lean* is mitmproxy with the six addons that a proxy needs, which
-forwards and does nothing else. Processor time is the proxy's own, with that of its store; times are medians of the
-rounds. Ratios are medians of the ratios within one round, with the smallest and the largest: on a machine with other
-work, those of processor time hold best, and times are those of a busy machine.
+HTTP/2*, the client's side is HTTP/2, and nginx's HTTP/1.1 ("direct" is HTTP/1.1 within TLS). *Bare lean* is mitmproxy
+with the six addons that a proxy needs, which forwards and does nothing else. Processor time is the proxy's own, with
+that of its store; times are medians of the rounds. Ratios are medians of the ratios within one round, with the
+smallest and the largest: on a machine with other work, those of processor time hold best, and times are those of a
+busy machine.
 
 *A large body* may not be stored; mitmdump is set to stream it (`stream_large_bodies`), and memory is the peak of
 resident memory above that before the request."""
