@@ -121,6 +121,10 @@ class LiveGateway:
         """Answer requests at the socket of a client, as `hit_protocol.install` does."""
         hit_protocol.install(self, client, answers)
 
+    def ask_at_socket(self, client: Client, pending: Pending) -> bool:
+        """Answer a request that the layers have read, as `hit_protocol.ask` does."""
+        return hit_protocol.ask(client, pending)
+
     def decide(self, request: Request, client: Client, started_s: float | None = None) -> Answer | Pending:
         """Decide as `Exchanges.decide` does."""
         settings = self.settings()

@@ -81,6 +81,10 @@ class ReplayGateway:
     def answer_at_socket(self, client: Client, answers: AtSocket) -> None:
         """Do nothing: the client has no socket."""
 
+    def ask_at_socket(self, client: Client, pending: Pending) -> bool:  # noqa: ARG002
+        """Return false: the client has no socket."""
+        return False
+
     def decide(self, request: Request, client: Client, started_s: float | None = None) -> Answer | Pending:
         """Decide as `Exchanges.decide`, in the partition of the current client."""
         return self._exchanges.decide(replace(request, partition=self.partition), client, started_s)

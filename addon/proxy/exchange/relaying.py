@@ -61,6 +61,7 @@ class _EarlyAnswer:
     head: Head
     build: Callable[[Head, bytes], Answer]
     ready: Ready | None
+    flight: Flight
     answer: Answer | None = None
     """None: what is learnt may change it, as the content may be a feed."""
 
@@ -69,6 +70,7 @@ class _EarlyAnswer:
         if self.ready is not None and begins_feed(self.head, content) is False:
             self.answer = self.build(_with_length(self.head, len(content)), content)
             self.ready(self.answer)
+            self.flight.is_answered = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class AnswerRelayer:
         # begins.
         may_cut = stores and ("range" not in ask.sent.fields or ask.rest is not None)
         build = partial(self.answers.from_origin if may_cut else self.answers.answer, context)
-        early = _EarlyAnswer(head, build, context.ready)
+        early = _EarlyAnswer(head, build, context.ready, flight)
         begun = await self._begin(contact, fetched, relay, flight, early)
         content = begun.content
         if isinstance(begun, _Complete):

@@ -64,6 +64,9 @@ class Gateway(Protocol):
     def answer_at_socket(self, client: Client, answers: AtSocket) -> None:
         """Answer requests at the socket of a client, as `hit_protocol.install` does."""
 
+    def ask_at_socket(self, client: Client, pending: Pending) -> bool:
+        """Answer a request that the layers have read, as `hit_protocol.ask` does; False: they answer it."""
+
     def decide(self, request: Request, client: Client, started_s: float | None = None) -> Answer | Pending:
         """Return the answer, if a copy in memory gives it at once; else the pending decision, for `answer`.
 

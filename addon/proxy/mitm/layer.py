@@ -49,6 +49,8 @@ class CachingHttpLayer(HttpLayer):
         answers_hits = internals.is_known() and not gateway.uses_hooks
         self._hits = WireHits(gateway, context, mode) if answers_hits else None
         """None: all requests pass through streams."""
+        self._answers_at_socket = False
+        """Whether simple requests over HTTP/1 are answered at the socket."""
 
     def handle_event(self, event: events.Event) -> Commands:
         """Handle an event as mitmproxy does, in fewer writes."""
@@ -57,7 +59,7 @@ class CachingHttpLayer(HttpLayer):
                 return
             if self._hits is not None and event.connection is self.context.client:
                 rest = yield from self._answer_hits(self._hits, event.data)
-                if not rest:
+                if not rest or self._is_asked_at_socket(len(rest)):
                     return
                 self._hits.forget()
                 event = event if rest is event.data else events.DataReceived(event.connection, rest)
@@ -98,9 +100,11 @@ class CachingHttpLayer(HttpLayer):
         self.connections[self.context.client] = StrictHttp1Server(context)
         if hits is not None and self._reads_the_socket():
             hits.shares = self.mode is HTTPMode.regular
+            self._answers_at_socket = True
             self._gateway.answer_at_socket(self.context.client, AtSocket(self._hits_before_close, self._unanswered))
         elif hits is not None:
             is_ready = partial(internals.is_between_messages, self)
+            self._answers_at_socket = tls_of(self.context.layers) is not None
             self._answer_within_tls(is_ready, partial(hits.answer, may_close=False), self._unanswered)
 
     def _answer_within_tls(
@@ -146,6 +150,19 @@ class CachingHttpLayer(HttpLayer):
             return None
         self._hits.forget()
         return Unanswered(pending, size if tls is None else tls.take())
+
+    def _is_asked_at_socket(self, size: int) -> bool:
+        """Whether a request of this size, which came through the layers alone, is answered at the socket.
+
+        The first of each connection comes so: what it speaks was not known before.
+        """
+        if self._hits is None or not self._answers_at_socket:
+            return False
+        simple, _, its_size = self._hits.unanswered or (None, 0.0, 0)
+        if simple is None or simple.closes or its_size != size:
+            return False
+        unanswered = self._unanswered()
+        return unanswered is not None and self._gateway.ask_at_socket(self.context.client, unanswered.pending)
 
     def _answer_hits(self, hits: WireHits, data: bytes) -> layer.CommandGenerator[bytes]:
         """Answer the hits at the beginning of the data; return the rest, which mitmproxy reads."""

@@ -103,6 +103,8 @@ class Flight:
         """How many have not waited for it, judging by other objects."""
         self._place: object = None
         """A reader of the content in their place."""
+        self.is_answered = False
+        """Whether its own client has the whole answer already: the copy is being stored."""
 
     def set_result(self, result: FlightResult) -> None:
         """Set the result for all joined requests; only the first call counts."""

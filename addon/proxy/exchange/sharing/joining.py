@@ -172,16 +172,20 @@ class RequestJoiner:
 
     async def _join(self, contact: Contact, flight: Flight) -> Answer | None:
         """Wait for the answer of another request; None if it may not answer this one."""
+        is_late = flight.is_answered
         with flight.joining():
             result = await flight.result()
             if isinstance(result, StreamingResult | CopyResult | PartsResult):
-                return await self._shared(contact, result)
+                return await self._shared(contact, result, is_late=is_late)
         if isinstance(result, FailedResult) and result.reach == contact.context.reach:
             return await self.contacts.failed(contact, result.error)
         return None
 
-    async def _shared(self, contact: Contact, result: SharedResult) -> Answer | None:
-        """Return the answer with the response to another request; None if that may not answer this one."""
+    async def _shared(self, contact: Contact, result: SharedResult, *, is_late: bool = False) -> Answer | None:
+        """Return the answer with the response to another request; None if that may not answer this one.
+
+        `is_late`: whether the response was complete when this request came, so that the copy is a hit.
+        """
         context, ask = contact.context, contact.ask
         received_s = None if isinstance(result, StreamingResult) else result.received_s
         use = self._peers.use_of(contact, result.copy, self.active.site, received_s)
@@ -198,7 +202,10 @@ class RequestJoiner:
             for copy in result.serve.parts if isinstance(result, PartsResult) else (result.copy,):
                 self.store.demand.count(copy, context.record.time_s)
         context.record.outcome, context.record.reason, context.record.ttl_s = Outcome.HIT, use.reason, use.ttl_s
-        member = cache_status.forwarded(ask.fwd, collapsed=True, detail=use.reason)
+        if is_late:
+            member = cache_status.hit(ttl_s=use.ttl_s, detail=use.reason)
+        else:
+            member = cache_status.forwarded(ask.fwd, collapsed=True, detail=use.reason)
         if isinstance(result, CopyResult):
             return self.answers.from_copy(context, result.copy, result.body, member)
         rest = RestReader(self.contacts.origin, contact, result.copy.head)

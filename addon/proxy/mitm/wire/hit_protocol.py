@@ -10,7 +10,7 @@ from bestbefore.addon.proxy.exchange.context import Pending
 from bestbefore.addon.proxy.mitm.gateway import Gateway
 from bestbefore.addon.proxy.mitm.wire.internals import ClientSocket, socket_of
 from bestbefore.addon.proxy.mitm.wire.socket_exchange import SocketExchange
-from bestbefore.addon.proxy.mitm.wire.written import AtSocket, Unanswered
+from bestbefore.addon.proxy.mitm.wire.written import AtSocket
 
 logger = logging.getLogger(__name__)
 
@@ -59,15 +59,22 @@ class HitProtocol(asyncio.Protocol):
                     return
                 data = data[written.end :]
             if (unanswered := self._answers.unanswered()) is not None:
-                self._ask(unanswered, data)
+                self._ask(unanswered.pending, data[unanswered.size :])
                 return
         self.inner.data_received(data)
 
-    def _ask(self, unanswered: Unanswered, data: bytes) -> None:
-        """Answer the request at the beginning of the data, which needs the store or the origin."""
-        self._held = data[unanswered.size :]
-        self._exchange = self._begin(unanswered.pending)
-        self._task = asyncio.get_running_loop().create_task(self._exchange.run(unanswered.pending))
+    def ask(self, pending: Pending) -> bool:
+        """Answer a request that mitmproxy has read; False if more has come, which it would read meanwhile."""
+        if self._exchange is not None or self._socket.has_more or self._socket.transport.is_closing():
+            return False
+        self._ask(pending, b"")
+        return True
+
+    def _ask(self, pending: Pending, behind: bytes) -> None:
+        """Answer a request, which needs the store or the origin, before the data behind it."""
+        self._held = behind
+        self._exchange = self._begin(pending)
+        self._task = asyncio.get_running_loop().create_task(self._exchange.run(pending))
         self._task.add_done_callback(self._answered)
 
     def _answered(self, task: asyncio.Task[bool]) -> None:
@@ -126,3 +133,10 @@ def install(gateway: Gateway, client: Client, answers: AtSocket) -> None:
             return SocketExchange(gateway, client, socket, pending.context.request.method, answers.encode)
 
         socket.transport.set_protocol(HitProtocol(socket, inner, answers, exchange))
+
+
+def ask(client: Client, pending: Pending) -> bool:
+    """Answer a request of a client at its socket, as `HitProtocol.ask` does; False if that is not installed."""
+    socket = socket_of(client)
+    protocol = None if socket is None else socket.transport.get_protocol()
+    return isinstance(protocol, HitProtocol) and protocol.ask(pending)

@@ -80,6 +80,12 @@ class ClientSocket:
         is_waiting = reader._waiter is not None and not reader._buffer  # noqa: SLF001 - there is no public way
         return is_waiting and not self.transport.get_write_buffer_size()
 
+    @property
+    def has_more(self) -> bool:
+        """Whether data has come, or the end of it, that mitmproxy has not read."""
+        reader: Any = self._reader
+        return bool(reader._buffer) or reader._eof  # noqa: SLF001 - as above
+
     def busy(self) -> AbstractContextManager[None]:
         """Return a context in which the connection does not count as idle."""
         context: AbstractContextManager[None] = self._handler.timeout_watchdog.disarm()

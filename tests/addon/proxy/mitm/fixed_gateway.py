@@ -40,6 +40,10 @@ class FixedGateway:
     def answer_at_socket(self, *_: Any) -> None:
         """Its clients have no sockets."""
 
+    def ask_at_socket(self, *_: Any) -> bool:
+        """Its clients have no sockets."""
+        return False
+
     def decide(self, request: Any, _client: Any, _started_s: float | None = None) -> Any:
         """Nothing: it hands the request on."""
         return request

@@ -92,6 +92,46 @@ def test_content_goes_to_its_end_as_it_comes(context: Context) -> None:
     assert (closed, gateway.ends) == (False, [(4, True)])
 
 
+class AtSocket(Gateway):
+    """Answers requests at the socket, if asked to."""
+
+    def __init__(self, *, answers: bool) -> None:
+        super().__init__(None)
+        self.answers = answers
+        self.asked_at_socket = list[str]()
+
+    def begin(self, request: Any, *_: Any) -> Any:
+        return request
+
+    def ask_at_socket(self, _client: Any, pending: Any) -> bool:
+        if self.answers:
+            self.asked_at_socket.append(pending.target.path)
+        return self.answers
+
+
+SIMPLE = b"GET http://a/1 HTTP/1.1\r\nHost: a\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "answers", "at_socket", "by_streams"),
+    [
+        (SIMPLE, True, ["/1"], []),
+        (SIMPLE, False, [], ["/1"]),
+        (SIMPLE + b"GET ", True, [], ["/1"]),
+        (SIMPLE + SIMPLE, True, [], ["/1", "/1"]),
+        (SIMPLE.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"), True, [], ["/1"]),
+        (SIMPLE.replace(b"\r\n\r\n", b"\r\nTE: trailers\r\n\r\n"), True, [], ["/1"]),
+    ],
+    ids=["simple", "not possible", "a part of another", "another", "closes", "not simple"],
+)
+def test_the_first_request_is_answered_at_the_socket_if_it_is_simple_and_alone(
+    context: Context, data: bytes, answers: bool, at_socket: list[str], by_streams: list[str]
+) -> None:
+    gateway = AtSocket(answers=answers)
+    asked(context, gateway, data)
+    assert (gateway.asked_at_socket, gateway.asked[:2]) == (at_socket, by_streams)
+
+
 @pytest.mark.parametrize("error", [ConnectionError("gone"), ZeroDivisionError("a fault")])
 def test_content_that_breaks_off_ends_the_connection_whatever_it_was(
     context: Context, error: Exception, caplog: pytest.LogCaptureFixture

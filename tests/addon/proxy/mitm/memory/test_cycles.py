@@ -69,6 +69,7 @@ async def proxy(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Proxy
         yield Proxy(master, f"127.0.0.1:{origin.sockets[0].getsockname()[1]}")
         master.shutdown()
         await running
+        await asyncio.gather(*(server.stop() for server in master.addons.get("proxyserver").servers))
         await service.stop()
 
 

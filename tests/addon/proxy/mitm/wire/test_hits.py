@@ -119,15 +119,22 @@ class Repeating(Memory):
 
     def decide(self, request: Request, *_: Any) -> Answer:
         answer = super().decide(request)
-        answer.repeat = self
+        answer.repeat = Repeat(self)
         return answer
 
+
+class Repeat:
+    """The repetition of its answers."""
+
+    def __init__(self, gateway: Repeating) -> None:
+        self.gateway = gateway
+
     def begin(self) -> bool:
-        self.events.append("begun")
-        return self.is_same
+        self.gateway.events.append("begun")
+        return self.gateway.is_same
 
     def finish(self) -> None:
-        self.events.append("repeated")
+        self.gateway.events.append("repeated")
 
 
 def test_the_same_request_is_decided_again_only_if_something_has_changed(context: Context) -> None:

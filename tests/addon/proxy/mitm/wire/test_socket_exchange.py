@@ -48,6 +48,8 @@ class Server(FixedGateway):
         self.data = b""
         self.is_early, self.done = False, asyncio.Event()
         """Whether each answer is ready before all is done for it, and what is awaited then."""
+        self.accepted = list[bool]()
+        """Whether each request that was read before could be asked for."""
         self.instead: Answer | None = None
         """Another answer than the one that was ready."""
 
@@ -90,7 +92,12 @@ class Server(FixedGateway):
                 lambda _: SocketExchange(self, None, socket, "GET", bytes),  # type: ignore[arg-type]
             )
         )
+        protocol: Any = transport.get_protocol()
         while data := await reader.read(1000):
+            if data.startswith(b"ask"):
+                pending: Any = SimpleNamespace(context=SimpleNamespace())
+                self.accepted.append(protocol.ask(pending))
+                continue
             self.read.append(data)
         self.eof.set()
         writer.close()
@@ -180,6 +187,29 @@ async def test_a_fault_after_a_response_was_sent_ends_the_connection() -> None:
         writer.write(b"miss\nmiss\n")
         assert (await reader.read()).endswith(b"\r\n\r\nabcd")
         assert server.waiting == 1
+
+
+async def test_a_request_that_was_read_already_is_answered_before_what_follows() -> None:
+    async with served(lambda: Answer(Head(200, SIZED), b"abcd")) as (server, reader, writer):
+        writer.write(b"ask")
+        await until(lambda: server.waiting)
+        writer.write(b"hit\nmiss\nunknown")
+        server.go.set()
+        response = b"HTTP/1.1 200 \r\nContent-Length: 4\r\n\r\nabcd"
+        expected = response + b"HIT " + response
+        assert await reader.readexactly(len(expected)) == expected
+        writer.write_eof()
+        await server.eof.wait()
+        assert (server.accepted, server.read) == ([True], [b"unknown"])
+
+
+async def test_a_request_behind_which_more_has_come_is_not_answered_so() -> None:
+    async with served(lambda: Answer(Head(200, SIZED), b"abcd")) as (server, _reader, writer):
+        writer.write(b"ask" + bytes(3000))  # of which the reader takes a part
+        await until(lambda: server.accepted)
+        writer.write_eof()
+        await server.eof.wait()
+        assert (server.accepted, server.waiting) == ([False], 0)
 
 
 async def test_a_truncated_response_ends_the_connection() -> None:
