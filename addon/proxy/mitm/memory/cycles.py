@@ -9,16 +9,15 @@ from typing import Any
 
 from mitmproxy.proxy.events import Event
 from mitmproxy.proxy.layer import CommandGenerator, Layer
-from mitmproxy.proxy.layers.http import HttpLayer, HttpStream
-from mitmproxy.proxy.layers.http._http1 import Http1Connection
+from mitmproxy.proxy.layers.http import Http1Client, Http1Server, HttpLayer, HttpStream
 
-from bestbefore.addon.proxy.mitm.wire.internals import are_unpaused
+from bestbefore.addon.proxy.mitm.wire.internals import are_unpaused, is_known
 
 
 def release(ended: Layer) -> None:
     """Remove those of a layer that gets no more events, such as a stream that was dropped."""
     ended.context.layers.clear()
-    if isinstance(ended, Http1Connection):
+    if isinstance(ended, Http1Server | Http1Client):
         ended.state = _end
     elif isinstance(ended, HttpStream):
         ended.client_state = ended.server_state = _end
@@ -27,10 +26,12 @@ def release(ended: Layer) -> None:
 def release_connection(handler: Any) -> None:
     """Remove those of a client's connection that has ended; of none on which something is still in progress.
 
-    `handler`: mitmproxy's `ConnectionHandler`.
+    Nor under a mitmproxy that is not known. `handler`: mitmproxy's `ConnectionHandler`.
     """
+    if not is_known() or handler.transports:
+        return
     layers = list(_within(handler.layer))
-    if handler.transports or not are_unpaused(layers):
+    if not are_unpaused(layers):
         return
     for layer in layers:
         release(layer)

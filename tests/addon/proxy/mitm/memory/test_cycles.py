@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from mitmproxy import version
 
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.config.watch import ConfigWatch
@@ -99,10 +100,18 @@ async def test_a_connection_that_has_ended_is_freed_at_once(proxy: Proxy, reques
     await until(lambda: handler() is None)
 
 
-async def test_a_connection_on_which_something_is_in_progress_is_left_alone() -> None:
-    layer = SimpleNamespace(_paused=object(), context=SimpleNamespace(layers=[1]))
+@pytest.mark.parametrize(
+    ("paused", "transports", "mitmproxy"),
+    [(True, {}, version.VERSION), (False, {"origin": 1}, version.VERSION), (False, {}, "99.0.0")],
+    ids=["a layer waits", "an origin is connected", "an unknown mitmproxy"],
+)
+async def test_a_connection_on_which_something_is_in_progress_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch, paused: bool, transports: dict[str, int], mitmproxy: str
+) -> None:
+    monkeypatch.setattr(version, "VERSION", mitmproxy)
+    layer = SimpleNamespace(_paused=object() if paused else None, context=SimpleNamespace(layers=list[Any]()))
     layer.context.layers = [layer]
-    handler = SimpleNamespace(layer=layer, transports={}, timeout_watchdog=SimpleNamespace(callback=print))
-    release_connection(handler)
+    watchdog = SimpleNamespace(callback=print)
+    release_connection(SimpleNamespace(layer=layer, transports=transports, timeout_watchdog=watchdog))
     assert layer.context.layers == [layer]
-    assert handler.timeout_watchdog.callback is print
+    assert watchdog.callback is print
