@@ -58,5 +58,8 @@ class Answer:
             self.finish(0, complete=complete)
 
 
-type Ready = Callable[[Answer], object]
-"""Called with a complete answer as soon as it may be sent: before its response is learnt from and stored."""
+type Ready = Callable[[Answer], bool]
+"""Called with a complete answer as soon as it may be sent: before its response is learnt from and stored.
+
+Returns whether it was sent.
+"""

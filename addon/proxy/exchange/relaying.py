@@ -54,8 +54,8 @@ class _Complete(_Begun):
 class _EarlyAnswer:
     """The answer with content that has arrived, which the client gets before the response is learnt from and stored.
 
-    These take a fifth of the time of a miss. No request comes between: what the client sends next is read when they are
-    done, and requests of others join this one.
+    These take a fifth of the time of a miss. What the client sends next is read when they are done, and requests of
+    others that come before join this one.
     """
 
     head: Head
@@ -69,8 +69,7 @@ class _EarlyAnswer:
         """Make the answer of the whole content."""
         if self.ready is not None and begins_feed(self.head, content) is False:
             self.answer = self.build(_with_length(self.head, len(content)), content)
-            self.ready(self.answer)
-            self.flight.is_answered = True
+            self.flight.is_answered = self.ready(self.answer)
 
 
 @dataclass(frozen=True, slots=True)

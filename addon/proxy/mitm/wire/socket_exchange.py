@@ -58,11 +58,14 @@ class SocketExchange:
             self._interim -= 1
             self._write(head_bytes(head, self._method)[0])
 
-    def _send_early(self, answer: Answer) -> None:
-        if answer.chunks is None and len(answer.body) <= PIECE_BYTES and answer.head.status != 400 and not self.is_gone:
-            self._interim = 0
-            self._write(response_bytes(answer, self._method))
-            self._early = answer
+    def _send_early(self, answer: Answer) -> bool:
+        """Send an answer before all is done; False if it is long, closes the connection, or the client has left."""
+        if answer.chunks is not None or len(answer.body) > PIECE_BYTES or answer.head.status == 400 or self.is_gone:
+            return False
+        self._interim = 0
+        self._write(response_bytes(answer, self._method))
+        self._early = answer
+        return True
 
     async def _end_early(self, early: Answer, answer: Answer) -> bool:
         """End the exchange with an answer that was sent early; `answer` is another one after a fault."""

@@ -7,19 +7,16 @@ from dataclasses import replace
 import pytest
 
 from bestbefore.addon.clock import ManualClock
-from bestbefore.addon.config.load import load_config
 from bestbefore.addon.engine.feed_delta import A_IM
 from bestbefore.addon.engine.learning import RecordChange
 from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.engine.piggyback import WANT
-from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.context import Pending
-from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.rfc9111.message import Fields
 from bestbefore.addon.store.store import Store
 from tests.addon.proxy.exchange.asking import answer_to
-from tests.addon.proxy.exchange.test_contacts import NOW_S, URL, Origin, client, content_of, ended, request
+from tests.addon.proxy.exchange.test_contacts import NOW_S, URL, Origin, client, content_of, ended, exchanges, request
 from tests.addon.store.memory_backend import open_memory_store
 from tests.addon.store.waiting import until
 
@@ -34,26 +31,22 @@ async def store() -> AsyncIterator[Store]:
     await made.close()
 
 
-def exchanges_of(store: Store, origin: Origin) -> Exchanges:
-    site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
-    return Exchanges(ManualClock(NOW_S), store, origin, load_config(None).rules, site, lambda _: None)
-
-
 async def asked(store: Store, origin: Origin, *fields: tuple[str, str]) -> tuple[list[Answer], Answer]:
     """Return the answers that were ready early, and the answer. Nothing is stored when an answer is ready early."""
-    exchanges = exchanges_of(store, origin)
-    pending = exchanges.decide(replace(request(), fields=Fields(fields)), client())
+    asking = exchanges(store, origin)
+    pending = asking.decide(replace(request(), fields=Fields(fields)), client())
     assert isinstance(pending, Pending)
     early = list[Answer]()
 
-    def ready(answer: Answer) -> None:
+    def ready(answer: Answer) -> bool:
         in_memory = store.hot(URL, "")
         assert in_memory is None or not in_memory.copies
         early.append(answer)
+        return True
 
     pending.context.ready = ready
-    answer = await exchanges.answer(pending)
-    await ended(exchanges)
+    answer = await asking.answer(pending)
+    await ended(asking)
     return early, answer
 
 
@@ -88,9 +81,9 @@ async def test_an_answer_that_may_change_or_is_incomplete_is_sent_at_the_end(
     assert await content_of(answer) == content
 
 
-@pytest.mark.parametrize("is_early", [True, False])
+@pytest.mark.parametrize("sent", [True, False, None], ids=["sent early", "declined", "not offered"])
 async def test_a_request_after_an_early_answer_is_a_hit_though_the_copy_is_still_being_stored(
-    store: Store, monkeypatch: pytest.MonkeyPatch, is_early: bool
+    store: Store, monkeypatch: pytest.MonkeyPatch, sent: bool | None
 ) -> None:
     goes_on, learn = asyncio.Event(), store.learn
 
@@ -101,22 +94,19 @@ async def test_a_request_after_an_early_answer_is_a_hit_though_the_copy_is_still
     monkeypatch.setattr(store, "learn", learn_later)
     origin = Origin(PAGE, length=len(PAGE))
     origin.has_arrived = origin.has_validator = True
-    exchanges, ready = exchanges_of(store, origin), asyncio.Event()
-    first = exchanges.decide(request(), client())
+    asked_twice = exchanges(store, origin)
+    first = asked_twice.decide(request(), client())
     assert isinstance(first, Pending)
-    if is_early:
-        first.context.ready = lambda _: ready.set()
-    asking = asyncio.create_task(exchanges.answer(first))
-    if is_early:
-        await ready.wait()
-    else:
-        await until(lambda: origin.taken)
-    second = asyncio.create_task(answer_to(request(), client(), exchanges))
+    if sent is not None:
+        first.context.ready = lambda _: sent
+    asking = asyncio.create_task(asked_twice.answer(first))
+    await until(lambda: origin.taken)
+    second = asyncio.create_task(answer_to(request(), client(), asked_twice))
     await asyncio.sleep(0.01)
     assert not second.done()
     goes_on.set()
-    for answer, member in ((await asking, "stored"), (await second, "; hit" if is_early else "; collapsed")):
+    for answer, member in ((await asking, "stored"), (await second, "; hit" if sent else "; collapsed")):
         assert await content_of(answer) == PAGE
         assert member in (answer.head.fields.get("cache-status") or "")
     assert origin.asked == 1
-    await ended(exchanges)
+    await ended(asked_twice)
